@@ -1,3 +1,4 @@
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,6 +12,12 @@ import scipy.sparse as sp
 from rectifact.datasets import MissingDataset
 
 DASK_FIXTURES = {"breakable", "client", "cluster", "computations"}
+
+
+def pytest_configure() -> None:
+    """Let commands be interrupted even if the tests run in the background, where a shell makes its jobs ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

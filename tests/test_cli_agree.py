@@ -164,3 +164,34 @@ def test_names_in_the_report_are_escaped(panel):
         [agreement_report(agreement(odd, humans=panel[1]), alternative_annotator_test(odd, panel[1]))], "rectifact"
     )
     assert "<script>alert" not in page
+
+
+def test_numbers_that_may_be_grades_are_mentioned_unless_the_level_is_given(run, tmp_path):
+    answers = make_crowd(60, 4, 5, labels_per_task=4).answers
+    answers.assign(label=answers["label"] + 1).to_csv(tmp_path / "grades.csv", index=False)
+    answers.assign(label=answers["label"] % 2).to_csv(tmp_path / "two.csv", index=False)
+    said = " ".join(run("agree", tmp_path / "grades.csv").err.split())
+    assert "1 differs from 2 as much as from 5. If they are grades, use --level ordinal" in said
+    for level in ("nominal", "ordinal"):
+        assert "grades" not in run("agree", tmp_path / "grades.csv", "--level", level).err
+    assert "grades" not in run("agree", tmp_path / "two.csv").err
+
+
+ASKED = {
+    "agree": ["--humans", "humans.csv"],
+    "evaluate": ["--humans", "humans.csv", "--gold", "gold.csv", "--positive", "1"],
+    "labels": ["-o", "labels.csv"],
+    "rate": ["--gold", "gold.csv", "--positive", "1"],
+}
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_quiet_is_results_alone_and_verbose_tells_what_is_done(run, files, panel, monkeypatch, command):
+    monkeypatch.chdir(files[0].parent)
+    panel[1].drop_duplicates("task")[["task", "label"]].to_csv("gold.csv", index=False)
+    said = run("-q", command, "answers.csv", *ASKED[command])
+    assert said.err == ""
+    assert "on 120 tasks" not in said.out
+    told = run("-v", command, "answers.csv", *ASKED[command])
+    assert "done after" in told.err
+    assert "on 120 tasks" in told.out + told.err

@@ -1,5 +1,8 @@
 """Notes of rectifact embed about data that is not as it should be."""
 
+import json
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,7 +136,7 @@ def test_numbers_beyond_a_scale_may_be_what_was_measured(stars, run, tmp_path):
     stars.fillna(99).to_csv(tmp_path / "x.csv")
     common = "embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"
     assert "seems to stand for" not in run(*common, "--missing-values=none").err
-    assert "is not a number" in words(run(*common, "--missing-values=n/a", expect=2))
+    assert "0 cells with 'unsure' read as missing" in words(run(*common, "--missing-values=99,unsure"))
 
 
 @pytest.mark.parametrize(
@@ -168,3 +171,76 @@ def test_a_table_without_gaps_is_not_filled_by_the_mean(run, tmp_path):
     said = words(run("embed", tmp_path / "x.csv", "-k", 1, "--missing", *files))
     assert "No cell is missing" in said
     assert "cells are filled in by" not in said
+
+
+def test_columns_that_are_filled_in_no_better_than_by_their_means_are_named(run, tmp_path):
+    rng = np.random.default_rng(5)
+    known = np.exp(rng.standard_normal((300, 2))) @ rng.random((2, 12)) + 0.1 * rng.random((300, 12))
+    table = pd.DataFrame(known, columns=[f"x{j}" for j in range(12)])
+    table["noise"] = rng.permutation(table["x0"])
+    table.mask(rng.random(table.shape) < 0.1).to_csv(tmp_path / "x.csv", index=False)
+    common = ("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv")
+    named = "1 of 13 columns that could be checked is predicted no better than by the mean of the column: 'noise'."
+    report = tmp_path / "r.html"
+    said = run(*common, "--fill", tmp_path / "f.csv", "--report", report, "--json")
+    assert f"Note: {named} Do not rely on what is filled in there. Use --scale standard if" in words(said)
+    assert json.loads(said.out)["hidden"]["no_better_columns"] == ["noise"]
+    told = "In 1 of 13 columns that could be checked, the model is no better than the mean of the column: "
+    assert told in report.read_text("utf-8")
+    run(*common, "--save", tmp_path / "m.rfx")
+    said = run(*common[:2], "--model", tmp_path / "m.rfx", *common[-2:], "--fill", tmp_path / "f.csv")
+    assert f"Note: {named} Do not rely on what is filled in there." in words(said)
+    assert "--scale standard" not in words(said)
+    assert "no better than by the mean of the column" not in words(run(*common))  # one in thirteen may be chance
+
+
+@pytest.mark.parametrize("title", ["cell", "sample id"])
+def test_groups_of_samples_are_one_command_away(run, tmp_path, title):
+    """The command that embed names works as it stands, keeps names and finds planted groups."""
+    rng = np.random.default_rng(1)
+    kind = np.repeat([0, 1, 2], 30)
+    counts = np.log1p(rng.poisson(rng.gamma(0.5, 4, (3, 20))[kind]))
+    table = pd.DataFrame(counts, columns=[f"g{j}" for j in range(20)])
+    table.insert(0, title, 2000 + np.arange(90))  # numbers at equal distances, which must not become a coordinate
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = run("embed", tmp_path / "x.csv", "--id-column", title, "-k", 3, "-o", tmp_path / "my positions.csv").err
+    command = shlex.split(said.partition("For groups of samples as a column: rectifact ")[2])
+    run(*command)
+    found = pd.read_csv(tmp_path / "my positions.groups.csv")
+    assert found[title].tolist() == table[title].tolist()
+    assert pd.crosstab(found["cluster"], kind).max(axis=1).sum() >= 85
+    assert (
+        "o.csv: embed then says how"
+        in run("embed", tmp_path / "x.csv", "--id-column", title, "-k", 2, "-o", tmp_path / "o.npz").err
+    )
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_few_texts_among_numbers_are_quoted_and_read_as_missing(long, stars, run, tmp_path):
+    table = stars.rename_axis("who").astype(object)
+    table.iloc[3, 2] = "do not know"
+    if long:
+        table = table.reset_index().melt("who", var_name="what", value_name="rating").dropna().set_index("who")
+    table.to_csv(tmp_path / "x.csv")
+    common = "embed", tmp_path / "x.csv", "-o", tmp_path / "e.csv", *(["--triples", "who,what,rating"] * long)
+    said = words(run(*common, "--missing", expect=2))
+    assert "holds 'do not know' in row" in said
+    assert "Add --missing-values='do not know' to read it as missing, or correct the file." in said
+    for more in (("-k", 2, "--save", tmp_path / "m.rfx"), ("--model", tmp_path / "m.rfx")):
+        said = words(run(*common, "--missing-values=Do not know", *more))
+        assert "1 cell with 'Do not know' read as missing" in said
+        assert ("1 row without a value left out" in said) == long
+
+
+def test_different_units_are_suggested_for_different_ranges_only_and_the_report_names_the_file(stars, run, tmp_path):
+    rng = np.random.default_rng(3)
+    noise = pd.DataFrame(rng.integers(1, 6, (len(stars), 4)), index=stars.index, columns=list("wxyz")).astype(float)
+    table = pd.concat([stars, noise], axis=1)
+    for file, unit in (("one.csv", 1), ("two.csv", 100)):
+        table.assign(z=table["z"] * unit).to_csv(tmp_path / file)
+        outputs = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv", "--report", tmp_path / "r.html"
+        said = words(run("embed", tmp_path / file, "--missing", "-k", 2, *outputs))
+        assert ("--scale standard" in said) == (unit > 1)
+    report = (tmp_path / "r.html").read_text()
+    assert "e.csv" in report
+    assert "cluster positions.csv" not in report

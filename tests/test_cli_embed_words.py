@@ -126,7 +126,19 @@ def test_triples_with_long_titles_and_numbered_readers_are_named(run, tmp_path):
 
 def test_a_letter_is_not_a_no(run, tmp_path):
     X = pd.DataFrame(np.random.default_rng(0).random((12, 4)), columns=list("abcd"))
-    for cells, what in ((["N", "S", "E"], "holds text"), (["no", "yes", "no"], "holds yes and no")):
+    read = "'yes' read as 1 and 'no' read as 0 in 'region'"
+    for cells, what, code in ((["N", "S", "E"], "holds text", 2), (["no", "yes", "no"], read, 0)):
         X.assign(region=cells * 4).to_csv(tmp_path / "X.csv", index=False)
-        said = run("embed", tmp_path / "X.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=2).err
+        said = run("embed", tmp_path / "X.csv", "-k", 1, "-o", tmp_path / "e.csv", expect=code).err
         assert what in " ".join(said.split())
+
+
+def test_names_with_transpose_are_those_of_the_file(run, tmp_path):
+    """Of 5 genes in rows and 3 cells in columns."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).random((5, 3)))
+    (tmp_path / "cells.txt").write_text("a\nb\nc\n")
+    given = "embed", tmp_path / "x.npy", "--transpose", "-k", 1, "-o", tmp_path / "o.csv"
+    said = run(*given, "--rows", tmp_path / "cells.txt", expect=2).err
+    assert "has 3 lines, and the matrix has 5 rows before --transpose. --rows names the rows of the file: give" in said
+    run(*given, "--columns", tmp_path / "cells.txt")
+    assert (tmp_path / "o.csv").read_text().splitlines()[1].startswith("a,")

@@ -487,7 +487,7 @@ def test_what_is_spelt_or_named_otherwise(run, files, made):
     assert "No column for the worker among the costs in 'prices.csv': ['who', 'price', 'cur']" in said
     assert "--worker" not in said
     Path("v.xlsx").write_bytes(b"PK")
-    assert "Save the sheet as CSV" in run("evaluate", "v.xlsx", expect=2).err
+    assert "Cannot read 'v.xlsx' as an Excel workbook" in run("evaluate", "v.xlsx", expect=2).err
 
 
 def test_grades_that_are_not_named_as_such(run, files):

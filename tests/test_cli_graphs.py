@@ -297,6 +297,7 @@ def test_nodes_with_more_weight_to_another_cluster_are_named_and_are_no_hubs(cap
     say_elsewhere(roles, edge_shares(sp.csr_array(A), roles["cluster"].to_numpy(), 2))
     said = " ".join(capsys.readouterr().err.split())
     assert "Note: 1 node has more weight to another cluster than to its own: c (1, more to 2)." in said
+    assert "It stays there, as clusters with much weight in all get more from every node" in said
 
 
 def test_a_weight_that_is_not_a_number_is_refused_by_its_row(run, tmp_path):
@@ -382,17 +383,18 @@ def test_weights_of_zero_are_said(run, tmp_path):
         SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
 
 
-@pytest.mark.parametrize("name", ["distance", "p_value", "cost"])
+@pytest.mark.parametrize("name", ["p_value", "cost", "Distance km"])
 def test_a_weight_that_may_mean_the_opposite_is_said(run, tmp_path, name):
     edges_of_cliques().assign(**{name: 0.5}).to_csv(tmp_path / "edges.csv", index=False)
     said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
     assert f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead" in said
 
 
-def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path):
+@pytest.mark.parametrize("name", ["size", "Size (bytes)", "size_kb"])
+def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path, name):
     table, path = edges_of_cliques().rename(columns={"who": "from", "whom": "to"}), tmp_path / "edges.csv"
-    table.assign(size=np.arange(48) + 900).to_csv(path, index=False)
+    table.assign(**{name: np.arange(48) + 900}).to_csv(path, index=False)
     given = ("cluster", "--graph", path, "-k", 3, "-o", tmp_path / "c.csv")
-    assert "weights from 'size'" in run(*given).err
-    pd.concat([table, table]).assign(size=np.arange(96) + 900).to_csv(path, index=False)
-    assert "not used: 'size'; as weights: --triples from,to,size" in run(*given).err
+    assert name not in ("size", "length") or "weights from 'size'" in run(*given).err
+    pd.concat([table, table]).assign(**{name: np.arange(96) + 900}).to_csv(path, index=False)
+    assert f"not used: {name!r}; as weights: --triples" in run(*given).err

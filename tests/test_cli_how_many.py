@@ -14,6 +14,7 @@ from rectifact import ANDNMF, InputError, SymNMF, load_model, save_model
 from rectifact.cli.how_many import MOST_ROWS, check_numbers, choice_table
 from rectifact.datasets import make_block_model, make_topics
 from rectifact.graph.how_many import GraphTrial
+from rectifact.latent.how_many import LatentTrial
 from rectifact.models import load_saved
 from rectifact.selection import Selection, assess, select
 
@@ -97,6 +98,12 @@ def test_at_most_fifteen_rows_are_shown():
     assert "were not tried" in some.caption
 
 
+def test_a_score_that_is_a_rounding_error_is_shown_as_0():
+    columns = {"score": [-2.2204e-16, 0.5], "standard_error": 0.1, "stability": np.nan, "seconds": 0.0}
+    shown = choice_table(Selection(pd.DataFrame({"k": [1, 2], **columns}), 2, "", None, "share"))
+    assert list(shown.columns[1].cells) == ["0", "0.5"]
+
+
 def test_points_without_groups_are_one_cluster(run, tmp_path):
     """A table of one row, without a score."""
     points = pd.DataFrame(np.random.default_rng(4).normal(size=(400, 2)), columns=["x", "y"])
@@ -167,6 +174,29 @@ def test_clusters_without_a_number(run, data, tmp_path):
     assert set(np.unique(shares * 5).round(6)) <= set(range(6))
 
 
+@pytest.mark.parametrize("recurring", [1, 2])
+def test_what_is_written_does_not_change_the_number_of_dimensions(run, data, tmp_path, monkeypatch, recurring):
+    monkeypatch.setattr(LatentTrial, "recurring", lambda *_: recurring)
+    out, further = ("-o", tmp_path / "o.csv"), [("--recommend", 2), ("--fill", tmp_path / "f.csv"), ("--stability",)]
+    command = "embed", data / "rank.npy", "-k", "1-3", "--missing", *out, "--json"
+    found = [summary_of(run(*command, *more)) for more in [(), *further]]
+    assert [one["dimensions"] for one in found] == [recurring] * 4
+    assert len({one["selection"]["reason"].partition(" Rare kinds")[0] for one in found}) == 1
+
+
+def test_stability_of_dimensions_is_the_same_figure_everywhere(run, data, tmp_path):
+    page, command = tmp_path / "r.html", ("embed", data / "rank.npy", "-o", tmp_path / "o.npz", "--json")
+    said = run(*command, "-k", "auto", "--report", page)
+    found = summary_of(said)
+    k = found["dimensions"]
+    rows = {row["k"]: row["stability"] for row in found["selection"]["table"]}
+    assert [number for number, value in rows.items() if value is not None] == [k]  # others have no fit to all samples
+    assert rows[k] == pytest.approx(np.mean(found["stability"]), abs=1e-4)
+    assert f"; mean {rows[k]:.2f}." in said.err
+    assert f"Mean stability is {rows[k]:.2f};" in page.read_text()
+    assert summary_of(run(*command, "-k", k, "--stability"))["stability"] == found["stability"]
+
+
 def test_nodes_in_no_cluster_have_no_stability(run, data, tmp_path):
     edges = pd.read_csv(data / "edges.csv")
     lonely = pd.DataFrame({"source": [200], "target": [201]})
@@ -214,8 +244,10 @@ def test_an_interrupt_goes_on_with_the_best_so_far(run, data, tmp_path, interrup
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_interrupt_with_nothing_to_go_on_with_ends_the_command(run, data, tmp_path, interrupted):
-    interrupted(1)
+@pytest.mark.parametrize("trials", [0, 1])
+def test_an_interrupt_with_nothing_to_go_on_with_ends_the_command(run, data, tmp_path, interrupted, trials):
+    """One community alone is not something to go on with: it would replace earlier results."""
+    interrupted(1 + trials)
     said = run("cluster", "--graph", data / "edges.csv", "-o", tmp_path / "c.csv", expect=130)
     assert "The search ends here" not in said.err
     assert not (tmp_path / "c.csv").exists()

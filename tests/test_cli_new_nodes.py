@@ -9,6 +9,7 @@ import pytest
 from rectifact import load_model
 from rectifact.core.errors import FitWarning
 from rectifact.graph.edges import from_edges
+from rectifact.graph.far import outside_range
 from rectifact.graph.spelling import spelt_as_known
 
 
@@ -269,6 +270,35 @@ def test_new_points_need_only_the_columns_that_the_model_knows(run, tmp_path):
     run("cluster", tmp_path / "less.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv", expect=2)
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_columns_of_new_points_are_never_mixed_up(run, tmp_path, k):
+    rng = np.random.default_rng(0)
+    points = pd.DataFrame(rng.normal(10 * (np.arange(120)[:, None] // 30), 1, (120, 3)), columns=["age", "income", "k"])
+    points.insert(0, "no", [f"C{i}" for i in range(120)])
+    points.to_csv(tmp_path / "old.csv", index=False)
+    run("cluster", tmp_path / "old.csv", "-k", k, "-o", tmp_path / "c.csv", "--save", tmp_path / "m.rfx")
+
+    def placed(table, expect=0):
+        table.to_csv(tmp_path / "new.csv", index=False)
+        said = run(
+            "cluster", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv", expect=expect
+        )
+        return " ".join(said.err.split())
+
+    other_order = points[["no", "k", "income", "age"]]
+    missing = "1 column of the model is not in the data: 'age'"
+    assert f"{missing}; it has 'Age' instead. Add it, named" in placed(other_order.rename(columns={"age": "Age"}), 2)
+    assert f"{missing}. Add it, named as in the model." in placed(points[["no", "income", "k"]], 2)
+    assert f"{missing}; it has 'a', 'b' instead." in placed(points.drop(columns="age").assign(a=1.0, b=2.0), 2)
+    placed(other_order)
+    found, known = pd.read_csv(tmp_path / "n.csv"), pd.read_csv(tmp_path / "c.csv")
+    assert found["cluster"].tolist() == known["cluster"].tolist()
+    by_place = placed(points.set_axis(["no", *"abc"], axis=1))
+    assert "The names of the columns are not those of the model; they are taken in their order." in by_place
+    few = placed(points.set_axis(["no", *"abc"], axis=1).drop(columns="c"), 2)
+    assert "The model has 3 features, and the data has 2; 'age' is missing." in few
+
+
 def test_new_points_far_from_all_others_and_in_other_units_are_named(run, tmp_path):
     rng = np.random.default_rng(0)
     points = pd.DataFrame({"height": np.repeat([1.2, 1.8], 60), "age": np.repeat([20.0, 50.0], 60)})
@@ -294,3 +324,18 @@ def test_new_points_far_from_all_others_and_in_other_units_are_named(run, tmp_pa
     assert "60 points lie far from all clusters: C1, C3, C5, C7, C9, ...;" in said
     assert "'height' lies outside the range of the fit" in said
     assert "in 60 of 60 new points. Check the unit of the column." in said
+
+
+def test_values_too_small_for_the_range_of_the_fit_are_named():
+    income = np.linspace(2_000, 160_000, 50)[:, None]
+    assert outside_range(income, income, ["income"]) == ""
+    fit = "'income' lies outside the range of the fit, 2,000 to 160,000, in"
+    assert outside_range(income, income / 1000, ["income"]) == f"{fit} 50 of 50 new points."
+    assert outside_range(income, income[:1] / 1000, ["income"]) == f"{fit} 1 of 1 new point."
+    assert (
+        outside_range(income, np.array([[1_500.0], [1_000], [1_900], [9_000]]), ["income"])
+        == f"{fit} 3 of 4 new points."
+    )
+    assert outside_range(income, np.array([[1_500.0], [1_000], [3_000], [9_000]]), ["income"]) == ""  # a few, and close
+    assert outside_range(income - 9e4, np.array([[5.0]]), ["change"]) == ""  # small, between negative and positive
+    assert outside_range(np.full((9, 1), 0.3), np.full((9, 1), 0.1 * 3), ["same"]) == ""

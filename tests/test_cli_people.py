@@ -100,10 +100,10 @@ def test_columns_of_people_beside_a_wide_table_must_be_there(run, files, command
 
 @pytest.mark.parametrize("kind", ["RepeatedTask", "InputError"])
 def test_a_repeated_task_of_people_is_told_by_its_kind_and_not_by_its_words(files, monkeypatch, kind):
-    from rectifact.crowd.data import people, read
+    from rectifact.crowd.data import joined, people
 
     def refuse(*_):
-        raise getattr(read, kind)("In other words, which may end alike: it has several.", "Own remedy.")
+        raise getattr(joined, kind)("In other words, which may end alike: it has several.", "Own remedy.")
 
     monkeypatch.setattr(people, "coded", refuse)
     with pytest.raises(InputError, match="In other words") as caught:

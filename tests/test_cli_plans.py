@@ -6,6 +6,7 @@ import pytest
 
 from rectifact import DawidSkene
 from rectifact.cli.plans import Planning
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.datasets import make_crowd
 from rectifact.report import report_of
 from rectifact.report.labels import MOST_PLANNED, plan_blocks
@@ -72,3 +73,40 @@ def test_without_prices_a_plan_has_no_columns_of_money(answers):
     assert len(section.blocks[0].rows) == MOST_PLANNED
     assert section.blocks[0].note == f"The first {MOST_PLANNED} of {len(plan):,} answers of the plan."
     assert Planning(None).table(model) is None
+
+
+@pytest.fixture
+def all_answered(files):
+    """Three workers, each of whom has answered every task."""
+    answers = make_crowd(80, 3, 2, labels_per_task=3, accuracy=(0.7, 0.8), random_state=1).answers
+    answers.assign(worker=answers["worker"].map({0: "ann", 1: "bob", 2: "gpt"})).to_csv("all.csv", index=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("labels all.csv -o l.csv --plan p.csv", "let somebody new answer these tasks"),
+        ("labels all.csv -o l.csv --plan p.csv --ask ann", "Let others answer the tasks with the lowest confidence"),
+        ("evaluate all.csv --people ann,bob --plan p.csv", "Let others answer the tasks with the lowest confidence"),
+    ],
+)
+def test_a_plan_with_nobody_to_ask_says_what_to_do(run, all_answered, command, remedy):
+    said = " ".join(run(*command.split()).err.split())
+    assert said.count(remedy) == 1
+    assert "hardly expected to change" not in said
+    assert "FitWarning" not in run(*command.split(), "--report", "r.html").err
+    assert run("-q", *command.split()).err == ""
+
+
+def test_nobody_who_may_be_asked_has_a_price(run, files):
+    error = run("labels", "answers.csv", "--plan", "p.csv", "--ask", "qwen", "--costs", "costs.csv", expect=2).err
+    assert "None of those who may be asked has a price. Add one of them to the --costs file." in " ".join(error.split())
+
+
+def test_in_python_an_empty_plan_warns(answers):
+    model = DawidSkene().fit(answers)
+    with pytest.raises(InputError, match="nobody who could be asked"):
+        model.next_labels(5, workers=[])
+    full = DawidSkene().fit(make_crowd(80, 3, 2, labels_per_task=3, random_state=1).answers)
+    with pytest.warns(FitWarning, match="fit again with their answers"):
+        assert not len(full.next_labels(5, workers=[0]))

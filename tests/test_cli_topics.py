@@ -12,7 +12,7 @@ from rectifact import load_model
 from rectifact.cli.part_outputs import topics_of_documents
 from rectifact.models import load_saved
 from rectifact.parts.documents import count_known
-from rectifact.parts.topics import hardly_explained
+from rectifact.parts.unexplained import hardly_explained
 
 THEMES = ["bank money loan credit rate", "ball goal team match coach", "star planet orbit moon comet"]
 JARGON = r"(?i)\b(parts?|samples?|features?|n_components|n_features)\b|=True|lambda"
@@ -241,6 +241,43 @@ def test_documents_that_the_topics_hardly_explain_are_counted_everywhere(run, ne
     assert "hardly explained" not in run("parts", news, "-k", 3, "--text-column", "text").err
 
 
+def test_a_subject_without_a_topic_is_named_everywhere(run, tmp_path):
+    """Twelve of 150 answers are about parking, and too few to be explained by three topics."""
+    rng, page, model = np.random.default_rng(0), tmp_path / "r.html", tmp_path / "m.rfx"
+    themes = [*(theme.split() for theme in THEMES), ["parking", "car", "garage", "spaces", "ticket"]]
+    texts = [" ".join(rng.choice(themes[i % 3 if i < 138 else 3], size=6)) for i in range(150)]
+    (tmp_path / "survey.txt").write_text("\n".join(texts))
+    said = run("parts", tmp_path / "survey.txt", "-k", 3, "--json", "--report", page, "--save", model)
+    (found,) = [one for one in json.loads(said.out)["findings"] if one["finding"] == "a subject without a topic"]
+    assert "12 of 150 documents are hardly explained" in found["detail"]
+    assert set(found["detail"].rstrip(".").split("topic: ")[1].split(", ")) == set(themes[3])
+    assert found["remedy"].startswith("Give -k 4, which has a topic for ")
+    run("report", model, "-o", tmp_path / "later.html")
+    for shown in (said.err, page.read_text(), (tmp_path / "later.html").read_text()):
+        assert found["detail"] in shown
+    again = run("parts", tmp_path / "survey.txt", "--model", model, "--weights", tmp_path / "w.csv").err
+    assert found["detail"] in again
+    assert "Fit a new model, without --model, to texts that have this subject." in again
+    assert "without a topic" not in run("parts", tmp_path / "survey.txt", "-k", 4).err
+
+
+def test_words_of_a_signature_that_made_a_topic_can_be_left_out(run, news, tmp_path):
+    table = pd.read_csv(news)
+    table.loc[::4, "text"] += "\n--\nAnna Schmidt, Head of Customer Care, Harbour Street"
+    table.to_csv(tmp_path / "mails.csv", index=False)
+    page, fit = tmp_path / "r.html", ("parts", tmp_path / "mails.csv", "--text-column", "text", "-k", 4)
+    said = run(*fit, "--json", "--report", page)
+    (found,) = [one for one in json.loads(said.out)["findings"] if "repeat" in one["finding"]]
+    assert "'anna schmidt head of customer care harbour street' (30 documents)" in found["detail"]
+    assert found["finding"] in said.err
+    assert found["finding"] in page.read_text()
+    words = tmp_path / "signature.txt"
+    words.write_text("anna schmidt head customer care harbour street".replace(" ", "\n"))
+    again = run(*fit, "--stop-words", f"english,{words}")
+    assert "repeat" not in again.err
+    assert "schmidt" not in again.out
+
+
 def test_low_coherence_of_titles_is_no_reason_to_warn(run, news, tmp_path):
     """Words of one subject rarely share a title, and a topic looked as if it had no subject."""
     rng, page = np.random.default_rng(0), tmp_path / "r.html"
@@ -347,7 +384,7 @@ def test_a_saved_model_weighs_its_parts_in_new_samples_by_name(run, tmp_path):
     assert_allclose(shares[shares > 0], 1)
     X[list("abcde")].to_csv(tmp_path / "short.csv", index=False)
     mistakes = {
-        "'f' is missing": ("short.csv", "--model", model),
+        "1 column of the model is not in the data: 'f'": ("short.csv", "--model", model),
         "-k is for finding parts": ("x.csv", "--model", model, "-k", 2),
         "--save is for finding parts": ("x.csv", "--model", model, "--save", tmp_path / "n.rfx"),
         "was not fitted to texts": ("new.txt", "--model", model),
@@ -425,12 +462,25 @@ def test_all_columns_of_text_are_named_at_once(run, tmp_path, rng):
     run("parts", tmp_path / "x.csv", "-k", 2, "--drop", "measured,who is it")
 
 
+def test_a_survey_with_several_numbers_is_told_how_to_read_its_answers(run, tmp_path):
+    answers = ["pay more please", "the hours are long", "buy faster laptops"]
+    table = pd.DataFrame(
+        {"Respondent": np.arange(1000, 1060), "Department": ["HR", "IT"] * 30, "Score": [1, 2, 5] * 20}
+    )
+    table["What should we improve?"] = [f"{answers[i % 3]} {i % 7}" for i in range(60)]
+    table.to_csv(tmp_path / "survey.csv", index=False)
+    said = run("parts", tmp_path / "survey.csv", "-k", 3, expect=2).err
+    assert "has texts in 'What should we improve?', and 2 columns of numbers" in said
+    assert "--text-column 'What should we improve?'" in said
+    run("parts", tmp_path / "survey.csv", "-k", 3, "--text-column", "What should we improve?")
+
+
 def test_folders_of_other_files_and_languages(run, news, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     for i, text in enumerate(pd.read_csv(news)["text"][:40]):
         (folder / f"{i}.md").write_text(f"nicht {text}")
-    (folder / "bad.md").write_bytes(b"caf\xe9")
+    (folder / "bad.md").write_bytes(b"caf\xe9\x00")
     said = run("parts", folder, "-k", 3, "--stop-words", "de", "--json")
     assert "40 documents, one per .md file. 1 file left out: " in said.err
     assert json.loads(said.out)["features"] == 15

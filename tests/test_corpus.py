@@ -289,7 +289,7 @@ CASES: dict[str, Case] = {
         "embed",
         "Say which columns to read: --triples Kunde,Artikel,Sterne",
     ),
-    "no user.csv": refused("user,item,rating\nu1,i1,5\n,i2,3\n", "embed", "The column 'user' of"),
+    "no user.csv": refused("user,item,rating\nu1,i1,5\n,i2,3\n", "embed", "has no name in the column 'user': row 2."),
     "triples to cluster.csv": refused(
         f"user,item,rating\n{RATED}", "cluster", "looks like triples of 'user', 'item', 'rat"
     ),
@@ -526,7 +526,7 @@ CASES: dict[str, Case] = {
     "reviews.jsonl": Case(
         "".join(json.dumps({"id": i, "text": text, "meta": {"x": 1}}) + "\n" for i, text in enumerate(NEWS)),
         "parts",
-        "3 documents from 'text', named by 'id'; not used: 'meta'",
+        "3 documents from 'text', named by 'id'; not used: 'meta.x'",
         texts=NEWS,
         rows=["0", "1", "2"],
     ),
@@ -687,9 +687,20 @@ CASES: dict[str, Case] = {
     "bom.csv": Case(SPEND.encode("utf-8-sig"), "parts", "columns named", **TWO),
     "unicode.csv": Case(SPEND.encode("utf-16"), "parts", "columns named", **TWO),
     "unmarked.csv": refused(SPEND.encode("utf-16-le"), "parts", "it is not UTF-8 text. Save it as UTF-8, in Excel as"),
-    "latin.csv": refused(
-        "größe,b\n1,2\n".encode("latin-1"), "parts", "it is not UTF-8 text. Save it as UTF-8, in Excel as"
+    "latin.csv": Case(
+        "größe,b\n1.5,2.5\n3.5,4.5\n".encode("latin-1"),
+        "parts",
+        "is not UTF-8; read as Windows-1252 (cp1252)",
+        X=TWO["X"],
+        columns=["größe", "b"],
     ),
+    "latin.jsonl": Case(
+        "".join(f'{{"text": "{text} été"}}\n' for text in NEWS).encode("latin-1"),
+        "parts",
+        "is not UTF-8; read as Windows-1252 (cp1252)",
+        texts=[f"{text} été" for text in NEWS],
+    ),
+    "zip.csv": refused(b"PK\x03\x04\xe9,b\n1,2\n", "parts", "it is not UTF-8 text. Save it as UTF-8, in Excel as"),
     "comments.csv": Case(f"# measured in May\n# by hand\n{SPEND}", "parts", "2 rows by 2 columns", **TWO),
     "comment header.tsv": Case("#height\twidth\n1.5\t2.5\n3.5\t4.5\n", "parts", "columns named", **TWO),
     "savetxt.txt": Case(

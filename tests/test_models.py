@@ -110,6 +110,19 @@ def test_odd_names_survive(tmp_path):
     assert load_model(tmp_path / "model.rfx").tasks_.tolist() == model.tasks_.tolist()
 
 
+def test_a_model_of_the_command_line_does_not_take_columns_by_their_places(run, tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"item {j}" for j in rng.permutation(12)]
+    table = pd.DataFrame(rng.random((40, 3)) @ rng.random((3, 12)), columns=names, index=[f"u{i}" for i in range(40)])
+    table.to_csv(tmp_path / "x.csv", index_label="user")
+    run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "out.csv", "--save", tmp_path / "m.rfx")
+    model = load_model(tmp_path / "m.rfx")
+    in_order = table[sorted(names)]
+    with pytest.raises(InputError, match=r"not those of the fit.*reindex"):
+        model.transform(in_order)
+    assert_array_equal(model.transform(in_order.reindex(columns=model.feature_names_in_)), model.transform(table))
+
+
 def test_files_that_are_not_models_are_refused(tmp_path):
     path = tmp_path / "model.rfx"
     with pytest.raises(InputError, match="There is no file"):

@@ -1,11 +1,13 @@
 """The number that is chosen, why, and how far what was found can be trusted."""
 
+import re
 import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, PurificationNMF, SymNMF
 from rectifact.core.errors import FitWarning
@@ -22,7 +24,7 @@ from rectifact.parts.how_many import PartsTrial, _rungs
 from rectifact.parts.matching import agreement, matched_cosines
 from rectifact.selection import assess, select
 from rectifact.selection.choice import _reason
-from rectifact.selection.doubts import otherwise
+from rectifact.selection.communities import otherwise
 from rectifact.selection.search import MOST_TRIED, Curve, climb
 
 
@@ -119,15 +121,50 @@ def test_the_planted_number_is_found(name: str) -> None:
     [
         (ANDNMF(1), np.random.default_rng(0).poisson(np.outer(np.arange(1, 201) / 50, np.arange(1, 41) / 10)) * 1.0),
         (NMD(1, n_jobs=1), np.random.default_rng(0).permuted(relu(4), axis=0)),
-        (SymNMF(1, affinity="precomputed"), make_block_model(400, 1).adjacency),
     ],
-    ids=["parts", "latent", "graph"],
+    ids=["parts", "latent"],
 )
 def test_data_without_structure_is_said_to_have_none(estimator: Any, X: Any) -> None:
     with pytest.warns(FitWarning, match="No stable structure"):
         found = select(estimator, X, random_state=0)
     assert found.best == 1
     assert found.reason.startswith("No stable structure")
+
+
+def test_a_graph_that_does_not_divide_is_one_community() -> None:
+    one = "The graph looks like one community: no division of it predicts hidden edges better."
+    with pytest.warns(FitWarning, match=one):
+        found = select(SymNMF(1, affinity="precomputed"), make_block_model(400, 1).adjacency, random_state=0)
+    assert (found.best, found.reason) == (1, one)
+    found = select(SymNMF(1, affinity="precomputed"), np.ones((5, 5)) - np.eye(5))
+    assert found.reason == "The graph is too small to divide: two communities need at least 8 nodes."
+
+
+def without_communities() -> dict[str, NDArray[Any]]:
+    """Small graphs that nobody would divide: all nodes alike, or one in the middle."""
+    sides = np.arange(20) < 10
+    cycle = np.roll(np.eye(8), 1, axis=1)
+    star = np.zeros((12, 12))
+    star[0, 1:] = star[1:, 0] = 1
+    cliques = {f"clique of {n}": np.ones((n, n)) - np.eye(n) for n in (6, 8, 12, 30)}
+    others = {"star": star, "cycle": cycle + cycle.T, "path": np.eye(5, k=1) + np.eye(5, k=-1)}
+    return cliques | others | {"complete bipartite": 1.0 * (sides[:, None] != sides)}
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+@pytest.mark.parametrize("name", without_communities())
+def test_a_clique_and_its_like_are_one_community(name: str) -> None:
+    found = select(SymNMF(1, affinity="precomputed"), without_communities()[name])
+    assert (found.best, found.sure) == (1, True)
+    assert found.table["score"][0] == 0  # not 2e-17, as the table would show
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_two_cliques_that_an_edge_joins_are_two_communities() -> None:
+    graph = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
+    graph[9, 10] = graph[10, 9] = 1
+    found = select(SymNMF(1, affinity="precomputed"), graph)
+    assert (found.best, found.sure) == (2, True)
 
 
 def test_one_is_not_chosen_where_it_was_not_asked_for() -> None:
@@ -153,6 +190,18 @@ def test_bi_cross_validation_equals_a_regression_for_each_sample() -> None:
                 reduction += np.sum(X[i, hidden] ** 2) - np.sum((X[i, hidden] - weights @ V[:k, hidden]) ** 2)
             assert found[i, k] == pytest.approx(reduction / np.mean(np.sum(X**2, axis=1)))
     assert (found[:, 0] == 0).all()
+
+
+def test_a_direction_that_is_one_feature_predicts_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3)) @ rng.random((3, 24)) + 0.05 * rng.standard_normal((200, 24))
+    X[:, -1] = 0
+    X[::20] = 0
+    X[::20, -1] = 3  # as a word that is the whole answer
+    X[::20, 0] = 0.01 * rng.standard_normal(10)
+    scores = predicted_shares(X, 6, np.random.default_rng(0)).mean(axis=0)
+    assert (np.diff(scores) > -0.01).all()
+    assert scores.argmax() == 4
 
 
 def test_directions_stand_out_from_the_noise_where_theory_says_they_do() -> None:
@@ -213,11 +262,13 @@ def test_gains_of_edges_equal_a_loop_over_them() -> None:
     split = hold_out(graph, np.random.default_rng(0), 1)[0]
     rest, hidden = split.rest, split.hidden
     found = edge_gains(rest, labels, hidden)
-    dense, total = rest.toarray(), rest.sum()
+    dense, degrees = rest.toarray(), rest.sum(axis=1)
+    chance = np.outer(degrees, degrees) * (1 - np.eye(400))  # no node is joined to itself
+    chance *= dense.sum() / chance.sum()
     for e in range(0, len(hidden.data), 50):
         one, other = (labels == labels[place[e]] for place in hidden.coords)
         between = dense[np.ix_(one, other)].sum() + 1
-        expected = dense[one].sum() * dense[other].sum() / total + 1
+        expected = chance[np.ix_(one, other)].sum() + 1
         assert found[e] == pytest.approx(np.log(between / expected))
 
 
@@ -384,16 +435,20 @@ def test_the_number_on_which_halves_agree_best_is_taken() -> None:
     assert trial._most_agreed(_rungs(range(2, 31)), range(1, 31)) == 17
 
 
-def test_dimensions_in_common_are_not_fitted_again() -> None:
+@pytest.mark.parametrize(
+    ("shared", "gain", "measure", "expected"),
+    [(1, 0.1, PREDICTED, 1), (1, 0.5, PREDICTED, 11), (1, 0.5, LatentTrial.measure, 1), (2, 0.1, PREDICTED, 11)],
+)
+def test_dimensions_are_kept_if_they_recur_or_predict_clearly_better(
+    shared: int, gain: float, measure: str, expected: int
+) -> None:
     estimator, X, _ = PLANTED["relu"]
     trial = LatentTrial(estimator, X, np.random.default_rng(0))
-    one = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1], 12)))[0].T
-    trial._spans[11] = [one[:11], np.concatenate([one[:10], one[11:]])]  # ten in common
-    trial._scores = {8: np.zeros(1), 9: np.zeros(1), 11: np.zeros(1)}
-    assert trial.recurring(11, range(1, 20)) == 9
-    assert abs(trial._spans[9][0] @ trial._spans[9][1].T).round(6).tolist() == np.eye(9).tolist()
-    trial._scores = {8: np.zeros(1), 11: np.zeros(1)}
-    assert trial.recurring(11, range(1, 20)) == 10  # 8 is too far
+    one = np.linalg.qr(np.random.default_rng(0).standard_normal((X.shape[1], 22)))[0].T
+    trial._spans[11] = [one[:11], one[11 - shared : 22 - shared]]
+    trial.measure = measure
+    trial._scores = {1: np.zeros(100), 11: gain + np.tile([-1.0, 1.0], 50)}  # a standard error of 0.1
+    assert trial.recurring(11, range(1, 20)) == expected
 
 
 @pytest.mark.parametrize(
@@ -601,7 +656,7 @@ def test_a_small_network_gives_the_same_number_whatever_is_hidden() -> None:
     found = [select(SymNMF(1, affinity="precomputed"), graph, random_state=seed) for seed in range(3)]
     assert [each.best for each in found] == [3, 3, 3]
     random = nx_random_graph(30, 70)
-    with pytest.warns(FitWarning, match="No stable structure"):
+    with pytest.warns(FitWarning, match="looks like one community"):
         found = [select(SymNMF(1, affinity="precomputed"), random, random_state=seed) for seed in range(2)]
     assert [(each.best, each.sure) for each in found] == [(1, True), (1, True)]
 
@@ -620,7 +675,8 @@ def test_numbers_whose_scores_are_within_their_error_are_named() -> None:
     found = select(SymNMF(1), networkx.karate_club_graph(), random_state=3)
     assert found.best in (2, 3)
     assert not found.sure
-    assert found.reason.endswith("within their error too.") or "has the highest score" in found.reason
+    assert "Within the error, " in found.reason
+    assert re.search(r"Compare the division with -k \d.* \(n_clusters in Python\), and keep", found.reason)
     close = found.table.query("score + standard_error >= score.max() and score > 0 and k != @found.best")["k"]
     assert len(close)
     assert all(f" {k}" in found.reason for k in close)
@@ -663,6 +719,26 @@ def test_where_draws_disagree_the_middle_of_the_numbers_that_recur_is_taken() ->
     trial.__dict__["_draws_agree"] = True
     assert trial.recurring(1, range(1, trial.most + 1)) == 1
     assert trial.doubt() == ""
+
+
+def answers_in_a_few_words(n: int, n_topics: int) -> list[str]:
+    """Three words each on average, a third of them not of the topic: too few to predict one from the others."""
+    rng = np.random.default_rng(0)
+    found = []
+    for i in range(n):
+        own = (f"t{i % n_topics}w{j}" for j in rng.choice(12, 4, p=np.arange(12, 0, -1) / 78))
+        words = [word if rng.random() < 0.67 else f"common{rng.integers(40)}" for word in own]
+        found.append(" ".join(words[: 1 + min(rng.poisson(2), 3)]))
+    return found
+
+
+@pytest.mark.parametrize("n_topics", [3, 5])
+def test_topics_of_a_few_words_are_counted_though_they_predict_nothing(n_topics: int) -> None:
+    """Before, that was said to be one topic, and to be sure."""
+    found = select(ANDNMF(1), count_words(answers_in_a_few_words(1500, n_topics)).X, random_state=0)
+    assert found.best == n_topics
+    assert not found.sure
+    assert f"{n_topics} directions stand out from the noise" in found.reason
 
 
 def test_longer_texts_are_not_short() -> None:

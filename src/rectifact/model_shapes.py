@@ -87,6 +87,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "weight": "float? answers",
         "gold": "tuple?",
         "source": "dict",
+        "task_parts": "dict",
     },
     "CrowdModel": {
         "priors": "share classes",

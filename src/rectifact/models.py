@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.errors import InputError
+from rectifact.core.estimator import are_names
 from rectifact.core.operand import is_chunked
 from rectifact.core.rectify import Constant, Geometric
 from rectifact.core.reprs import short_repr
@@ -201,7 +202,22 @@ def load_model(path: str | Path) -> Any:
     -------
     fitted estimator
     """
-    return load_saved(path).model
+    saved = load_saved(path)
+    _name_features(saved)
+    return saved.model
+
+
+def _name_features(saved: SavedModel) -> None:
+    """Let the model know the columns it was fitted to by the command line, so that frames in another order are refused.
+
+    Not those of topics and of files without names, whose samples come as matrices without names.
+    """
+    model, names = saved.model, saved.features
+    if names is None or saved.vocabulary is not None or hasattr(model, "feature_names_in_"):
+        return
+    distinct = all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if distinct and are_names(names, getattr(model, "n_features_in_", -1)):
+        model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
 def load_saved(path: str | Path) -> SavedModel:

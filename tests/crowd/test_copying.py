@@ -132,3 +132,14 @@ def test_partitioned_answers_have_the_same_copies(tmp_path):
     table = pd.DataFrame(said).reset_index(names="task").melt("task", None, "worker", "label")
     lazy = DawidSkene().fit(dd.from_pandas(table.astype({"worker": int}), npartitions=3))
     assert lazy.resolved_["families"] == [[0, 1]]
+
+
+@pytest.mark.parametrize(("limit", "undecided"), [(0.9, True), (0.99, False)])
+def test_the_fit_and_the_advice_ask_by_the_same_limits_whether_two_may_be_copies(monkeypatch, limit, undecided):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    said = np.where(rng.random((200, 3)) < [1.0, 0.95, 0.7], truth[:, None], 1 - truth[:, None])
+    monkeypatch.setattr(copying, "UNDECIDED", limit)
+    model = DawidSkene().fit(said)
+    assert copying.may_be_copies(operand(read_answers(said).one_hot()), 3) == undecided
+    assert ("two workers decide the labels" in model.diagnose()["finding"].tolist()) == undecided

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from rectifact import DawidSkene, alternative_annotator_test, evaluate
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
-from rectifact.crowd.advice.audit import audit_of
+from rectifact.crowd.advice.audit import audit, audit_of
 from rectifact.crowd.advice.dependence import excess_agreement
 from rectifact.crowd.copies import fit_without_copies, pairs_of
 from rectifact.crowd.data.people import read_panel
@@ -49,6 +49,15 @@ def test_agreement_gaps_are_means_over_pairs_of_answers(crowd):
         assert_allclose(gaps.loc[judge, "with_people"], np.mean(with_people))
         assert_allclose(gaps.loc[judge, "gap"], np.mean(with_people) - np.mean(among))
         assert gaps.loc[judge, "low"] < gaps.loc[judge, "gap"] < gaps.loc[judge, "high"]
+
+
+@pytest.mark.filterwarnings("ignore:.*on which people tie")
+def test_verdicts_on_judges_do_not_depend_on_the_seed(crowd):
+    found = [evaluate(crowd.answers, people=[3, 4, 5], positive=1, random_state=seed) for seed in (0, 1)]
+    first, second = (one.gaps for one in found)
+    pd.testing.assert_frame_equal(first, second)
+    assert found[0].agreement.overall["low"].tolist() != found[1].agreement.overall["low"].tolist()
+    pd.testing.assert_frame_equal(*(one.replacement.judges for one in found))
 
 
 def test_excess_agreement_is_observed_minus_expected(crowd):
@@ -136,12 +145,34 @@ def test_an_audit_does_not_see_the_gold_labels(crowd):
     assert (
         model.labels_[np.isin(model.tasks_, wrong.index)] == wrong.loc[model.tasks_[np.isin(model.tasks_, wrong.index)]]
     ).all()
-    found = audit_of(model)
+    with pytest.warns(FitWarning, match="Gold labels do not fit the answers"):
+        found = audit_of(model)
     blind = pd.Series(DawidSkene().fit(crowd.answers).labels_, index=DawidSkene().fit(crowd.answers).tasks_)
     assert found.n_right == (blind.loc[wrong.index] == wrong).sum()
     assert found.n_gold == 60
     assert found.low < found.accuracy < found.high
     assert audit_of(DawidSkene().fit(crowd.answers)) is None
+
+
+@pytest.mark.parametrize("mistake", ["swapped", "shuffled"])
+def test_gold_labels_that_do_not_fit_the_answers_open_the_decision(mistake):
+    said, rng, truth = panel(3, {"a": 0.9, "b": 0.85, "c": 0.85, "d": 0.8}, n=200)
+    answers = (
+        pd.DataFrame({"task": np.arange(200), **said}).astype(int).melt("task", var_name="worker", value_name="label")
+    )
+    true = truth[:60].astype(int)
+    wrong = 1 - true if mistake == "swapped" else rng.permutation(true)
+    for labels, doubted in ((true, False), (wrong, True)):
+        found = evaluate(answers, gold=pd.Series(labels, index=np.arange(60)), positive=1)
+        assert found.audit.is_contradicted == doubted
+        assert found.decision()[0].startswith("Do not rely on anything below yet.") == doubted
+        assert ("gold labels that do not fit the answers" in [step.finding for step in found.next_steps()]) == doubted
+
+
+def test_gold_labels_of_one_class_may_fit_by_chance():
+    """Nine of ten tasks are of one class: labels that are right are hardly better than shuffled ones."""
+    posteriors = np.array([[0.97, 0.03]] * 93 + [[0.03, 0.97]] * 7)
+    assert not audit(posteriors, np.repeat([0, 1, 0], [88, 5, 7])).is_contradicted
 
 
 @pytest.mark.filterwarnings("ignore:.*on which people tie")

@@ -273,7 +273,7 @@ MALFORMED = {
     "digits": ('[{"task": ' + "9" * 5000 + "}]", r"record 1 \(line 1\): .*4300"),
     "empty": ("", "There are no records"),
     "none": ("[]", "There are no records"),
-    "latin": (b'{"task": "\xe9"}', "it is not UTF-8 text"),
+    "zip": (b"PK\x03\x04\xe9", "it is not UTF-8 text"),
     "gz": (b"no gzip", "Cannot read"),
 }
 
@@ -287,6 +287,19 @@ def test_malformed_json_is_one_sentence(run, tmp_path, name):
     assert pd.Series([said]).str.contains(sentence, regex=True).all(), said
     assert said.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_files_of_windows_are_read_and_said_once(run, tmp_path):
+    rows = [{"task": i, "worker": worker, "label": "été" if i % 2 else "thé"} for i in range(4) for worker in "abc"]
+    content = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    (tmp_path / "answers.jsonl").write_bytes(content.encode("cp1252"))
+    (tmp_path / "gold.csv").write_bytes("task,label\n1,été\n2,thé\n".encode("cp1252"))
+    options = ["--format", "records", "--gold", tmp_path / "gold.csv", "-o", tmp_path / "truth.csv"]
+    said = run("labels", tmp_path / "answers.jsonl", *options).err
+    for name in ("answers.jsonl", "gold.csv"):
+        assert said.count(f"{name}' is not UTF-8; read as Windows-1252 (cp1252).") == 1, said
+    assert "FitWarning" not in said
+    assert pd.read_csv(tmp_path / "truth.csv")["label"].tolist() == ["thé", "été", "thé", "été"]
 
 
 def test_options_that_do_not_fit(run, tmp_path):
@@ -494,3 +507,14 @@ def test_a_large_file_is_read_in_the_memory_of_its_answers(tmp_path, shape):
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert int(found[0]) == 4000
     assert float(found[1]) < 15  # MiB
+
+
+def test_a_label_that_is_an_object_is_refused_with_its_fields():
+    records = [{"task": 1, "judge": "a", "verdict": {"label": "pass", "score": 4}}]
+    with pytest.raises(InputError, match=r"Put one of its fields \('label', 'score'\) in its place"):
+        read_answers(records)
+
+
+def test_preferences_have_usual_names():
+    rows = [{"pair_id": t, "judge": w, "preference": "AB"[t % 2]} for t in range(4) for w in "xy"]
+    assert read_answers(rows).classes.tolist() == ["A", "B"]

@@ -62,6 +62,24 @@ def test_versions_of_a_task_are_refused_with_an_option_that_works(run, folder, c
     assert "on 120 tasks" in " ".join((said.out + said.err).split())
 
 
+@pytest.mark.parametrize("command", ASKED)
+def test_rows_of_a_wide_table_that_are_versions_are_refused_with_an_option_that_works(run, folder, command):
+    wide = verdicts().pivot(index=["prompt_id", "version"], columns="judge", values="verdict").reset_index()
+    wide.to_csv("wide.csv", index=False)
+    gold = ["--gold", "gold.csv", "--positive", "pass"] if command == "rate" else []
+    error = run(command, "wide.csv", "--wide", *gold, expect=2).err
+    assert "which the column 'version' tells apart" in " ".join(error.split())
+    said = run(command, "wide.csv", "--wide", *_remedy(error), *gold)
+    assert "on 120 tasks" in " ".join((said.out + said.err).split())
+
+
+@pytest.mark.parametrize("workers", [["gpt"], ["gpt", "llama"]])
+def test_a_worker_who_answered_two_rows_of_a_task_differently_is_no_version(workers):
+    table = pd.DataFrame({"id": [1, 1, 2, 3]} | {name: ["pass", "fail", "pass", "fail"] for name in workers})
+    with pytest.raises(InputError, match=r"has several\. Merge the rows"):
+        read_answers(table, wide=True)
+
+
 def test_groups_are_compared_beside_joined_tasks(run, folder):
     error = run("rate", "v.csv", "--task", "prompt_id", "--by", "version", *ASKED["rate"], expect=2).err
     said = run("rate", "v.csv", *_remedy(error), "--by", "version", *ASKED["rate"], "--json")
@@ -75,7 +93,7 @@ def test_groups_are_compared_beside_joined_tasks(run, folder):
 def test_labels_keep_the_names_of_tasks_and_serve_as_gold(run, folder):
     run("labels", "v.csv", "--task", "prompt_id,version", "-o", "labels.csv")
     labels = pd.read_csv("labels.csv")
-    assert labels["prompt_id,version"].iloc[0] == "0, A"
+    assert labels.iloc[0][["prompt_id", "version"]].tolist() == [0, "A"]
     labels.head(40).to_csv("gold2.csv", index=False)
     said = run("labels", "v.csv", "--task", "prompt_id,version", "--gold", "gold2.csv", "-o", "again.csv")
     assert "left out" not in said.err

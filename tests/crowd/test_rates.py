@@ -14,17 +14,9 @@ from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.data.read import read_answers
 from rectifact.crowd.events import Judged
+from rectifact.crowd.labels_for import labels_for, labels_for_difference
 from rectifact.crowd.panel_rates import rates_of
-from rectifact.crowd.prediction_powered import (
-    GUARD,
-    Share,
-    deviations,
-    difference,
-    labels_for,
-    labels_for_difference,
-    share,
-    wilson,
-)
+from rectifact.crowd.prediction_powered import GUARD, Share, deviations, difference, share, wilson
 from rectifact.datasets import data_folders, load_judges
 
 Z = deviations(0.95)

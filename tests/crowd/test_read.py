@@ -348,12 +348,11 @@ FILES = {
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
     "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
     "space.csv": (b"task worker label\n1 2 3\n", "separator may not be the one"),
-    "latin.csv": (
-        "task,worker,label\n1,a,été\n1,b,été\n".encode("cp1252"),
+    "unmarked.csv": (
+        "task,worker,label\n1,a,été\n1,b,été\n".encode("utf-16-le"),
         "not UTF-8 text. Save it as UTF-8, in Excel",
     ),
-    "latin_header.csv": ("tâche,worker,label\n1,a,x\n".encode("cp1252"), "not UTF-8 text. Save it as UTF-8, in Excel"),
-    "answers.xlsx": (b"PK", "should end in .csv, .tsv, .parquet, .json"),
+    "answers.xlsx": (b"PK", "as an Excel workbook"),
     "gap.csv": (b"task,worker,label\n1,,x\n1,3,x\n2,2,y\n", "1 answer has no worker: task='1', label='x'"),
 }
 
@@ -364,6 +363,13 @@ def test_files_that_do_not_fit(tmp_path, name):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=sentence):
         read_answers(tmp_path / name)
+
+
+def test_answers_in_the_encoding_of_windows_are_read_and_said(tmp_path):
+    content = "task,worker,label\n1,a,été\n1,b,été\n2,a,thé\n2,b,été\n"
+    (tmp_path / "latin.csv").write_bytes(content.encode("cp1252"))
+    with pytest.warns(FitWarning, match="latin.csv' is not UTF-8; read as Windows-1252"):
+        assert sorted(read_answers(tmp_path / "latin.csv").classes) == ["thé", "été"]
 
 
 def test_files_that_are_not_there(tmp_path):

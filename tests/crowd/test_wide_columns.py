@@ -40,6 +40,13 @@ def test_numbers_unlike_those_of_the_others_are_left_out_whatever_their_name(tab
         assert read_answers(table.assign(x=many), wide=True).workers.tolist() == JUDGES
 
 
+@pytest.mark.parametrize("nothing", [None, "", np.nan])
+def test_an_empty_column_is_not_a_worker(table, nothing):
+    table = table.drop(columns=["num_turns", "latency_s"])
+    with pytest.warns(FitWarning, match=r"'notes' is empty, so it is not read as a worker"):
+        assert read_answers(table.assign(notes=nothing), wide=True).workers.tolist() == JUDGES
+
+
 def test_workers_with_half_points_or_a_finer_scale_stay(table):
     table = table.drop(columns=["num_turns", "latency_s"])
     half = np.clip(table["gpt"] + 0.5 * (np.arange(150) % 2), 1, 5)

@@ -1,5 +1,6 @@
 """Names of workers as files have them: several spellings of one judge or person."""
 
+import html
 import json
 import time
 import warnings
@@ -12,6 +13,7 @@ from rectifact import DawidSkene, agreement, rate
 from rectifact.core.errors import FitWarning
 from rectifact.crowd import read_answers
 from rectifact.crowd.data.workers import one_name_each
+from rectifact.datasets import make_crowd
 
 JUDGES = ["gpt-4o", "claude-sonnet", "gemini", "llama"]
 
@@ -113,3 +115,14 @@ def test_a_column_of_kinds_or_groups_may_have_any_spelling(untidy, tmp_path, run
     said = run("evaluate", tmp_path / "v.csv", "--people", "kind", "--positive", "pass", "--json")
     assert json.loads(said.out)["people"] == 2
     assert "gave no answer" not in run("labels", tmp_path / "v.csv", "-o", tmp_path / "l.csv", "--groups", "kind").err
+
+
+def test_the_report_of_labels_says_which_spellings_were_merged(run, tmp_path):
+    answers = make_crowd(40, 4, 2, labels_per_task=4).answers
+    late = (answers["worker"] == 1) & (answers["task"] >= 20)
+    answers.assign(worker="w" + answers["worker"].astype(str)).assign(
+        worker=lambda table: table["worker"].mask(late, "W1 ")
+    ).to_csv(tmp_path / "answers.csv", index=False)
+    run("labels", tmp_path / "answers.csv", "-o", tmp_path / "l.csv", "--report", tmp_path / "r.html")
+    page = html.unescape((tmp_path / "r.html").read_text())
+    assert "count as one: 'W1 ' as 'w1' (20 answers)" in page

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import false_discovery_control
 
 from rectifact import InputError, SymNMF
-from rectifact.graph.bridges import edge_shares, hub_ranks
+from rectifact.graph.bridges import _p_values, clear_bridges, edge_shares, hub_ranks
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.louvain import Division
@@ -63,6 +63,37 @@ def test_blocks_without_bridges_have_none():
     assert named <= 1  # 5 % of graphs may have one by chance
 
 
+def heavy_tailed(seed, sizes=(90, 60, 40, 30, 20)):
+    """Blocks without bridges whose edges have lognormal weights; a node of few edges is placed by its heaviest."""
+    rng = np.random.default_rng(seed)
+    own = np.repeat(range(len(sizes)), sizes)
+    chance = np.where(own[:, None] == own, 8 / np.array(sizes)[own], 3 / len(own))
+    A = np.triu(rng.random(chance.shape) < chance, 1) * np.exp(rng.normal(8, 1.8, chance.shape))
+    return sp.csr_array(A + A.T)
+
+
+def test_a_node_placed_by_one_heavy_edge_is_no_clear_bridge():
+    named = 0
+    for seed in range(6):
+        model = SymNMF(5, affinity="precomputed", values="log", random_state=0).fit(heavy_tailed(seed))
+        named += int(model.bridges()["clear"].sum())
+    assert named <= 1
+
+
+def test_a_clear_bridge_has_edges_to_both_sides():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 30)
+    A = np.triu(rng.random((60, 60)) < np.where(labels[:, None] == labels, 0.3, 0.01), 1) * 1.0
+    A[0] = 0
+    A[0, 30:38] = 1
+    A[0, 1] = 5  # one heavy edge into its own community
+    one = edge_shares(sp.csr_array(A + A.T), labels, 2)
+    assert (one.own[0] > 0.2, one.own_neighbours[0], one.other_neighbours[0]) == (True, 1, 8)
+    assert not clear_bridges(one)[0]
+    A[0, 1:9] = 1  # as many on both sides
+    assert clear_bridges(edge_shares(sp.csr_array(A + A.T), labels, 2))[0]
+
+
 def test_a_clear_bridge_need_not_have_a_large_membership():
     rng = np.random.default_rng(3)
     labels = np.repeat([0, 1], [80, 20])
@@ -73,6 +104,11 @@ def test_a_clear_bridge_need_not_have_a_large_membership():
     found = SymNMF(2, affinity="precomputed").fit(graph).bridges().set_index("node")
     assert found.loc[99, "next_membership"] < 0.25
     assert found.loc[99, "clear"]
+
+
+def tail(d, x, q):
+    """Probability of x or more of d draws, by the sum."""
+    return sum(comb(d, m) * q**m * (1 - q) ** (d - m) for m in range(x, d + 1))
 
 
 def test_p_values_equal_sums_over_draws_that_leave_the_node_out():
@@ -86,11 +122,23 @@ def test_p_values_equal_sums_over_draws_that_leave_the_node_out():
         others = [j for j in inside if labels[j] == labels[i] and j != i]
         there = sum(int(edges[j, labels == found.other[i]].sum()) for j in others)
         total = sum(int(edges[j, labels >= 0].sum()) for j in others)
-        d, x = int(edges[i, labels >= 0].sum()), int(edges[i, labels == found.other[i]].sum())
-        q = (there + 1) / (total + 3)
-        p.append(2 * sum(comb(d, m) * q**m * (1 - q) ** (d - m) for m in range(x, d + 1)) if found.other[i] >= 0 else 2)
+        d, x, y = (int(edges[i, to].sum()) for to in (labels >= 0, labels == found.other[i], labels == labels[i]))
+        next_to = edges[labels == found.other[i]] & (np.arange(24) != i)
+        back = (next_to[:, labels == labels[i]].sum() + 1) / (next_to[:, labels >= 0].sum() + 3)
+        both = 2 * tail(d, x, (there + 1) / (total + 3)), tail(d, y, back)
+        p.append(max(both) if found.other[i] >= 0 else 2)
     assert_allclose(found.p_value[inside], false_discovery_control(np.minimum(p, 1)), atol=1e-12)
     assert (found.p_value[labels < 0] == 1).all()
+
+
+def test_the_side_that_is_easier_to_explain_decides():
+    events = np.array([[6, 0, 0], [5, 1, 0], [5, 7, 1], [6, 8, 0], [4, 4, 0], [1, 7, 0]])
+    labels, other = np.array([0, 0, 1, 1, 0, 0]), np.array([1, 1, 2, 0, 1, 1])  # one between both, one misplaced
+    found = _p_values(events.astype(float), labels, other)
+    # Of the edges of the rest of community 0, 8 or 5 of 20 go to 1; of those of 1, 11 of 27 with those to the node.
+    assert_allclose(found[4], max(2 * tail(8, 4, (8 + 1) / (20 + 3)), tail(8, 4, (7 + 1) / (23 + 3))))
+    assert_allclose(found[5], max(2 * tail(8, 7, (5 + 1) / (20 + 3)), tail(8, 1, (4 + 1) / (20 + 3))))
+    assert tail(8, 1, 5 / 23) > 2 * tail(8, 7, 6 / 23)
 
 
 def test_a_hub_keeps_most_of_its_weight_in_its_community():

@@ -80,7 +80,8 @@ def test_the_remedy_for_small_components_gives_each_a_cluster_and_leaves_the_oth
     assert_array_equal(model.labels_[:180], own.labels_[:180])
     assert_array_equal(model.labels_[180:], [3] * 4 + [4] * 2 + [-1] * 3)
     remedy = model.diagnose()["remedy"].tolist()
-    assert remedy == ["Nothing has to be done: a node without edges belongs to no community."]
+    assert remedy[0] == "Nothing has to be done: a node without edges belongs to no community."
+    assert remedy[1:] == ["If they are not worth a cluster, count 3."]  # the small ones, which were asked for
 
 
 def test_nodes_without_edges_never_take_a_cluster(blocks):
@@ -252,7 +253,10 @@ def test_communities_beside_small_components_are_found():
     assert_array_equal(model.labels_[-12:], 3)
     assert_array_equal(model.labels_[90:-12], -1)
     assert model.stability_[3] == 1
-    assert "1 of the 2 connected components of at least 12 nodes counts as one community. In that of 90" in found.reason
+    assert (
+        "1 of the 2 connected components of at least 12 nodes counts as one community. In the component of 90"
+        in found.reason
+    )
 
 
 def test_each_of_many_small_components_is_a_community():
@@ -260,6 +264,40 @@ def test_each_of_many_small_components_is_a_community():
     assert (found.best, found.sure) == (12, True)
     assert_array_equal(np.bincount(found.estimator.labels_), [6] * 12)
     assert found.reason == "Each of the 12 connected components of at least 6 nodes counts as one community."
+
+
+def joined(n, size):
+    """Cliques in a row, each with one edge to the next."""
+    graph = cliques(*[size] * n).toarray()
+    for i in range(1, n):
+        graph[i * size - 1, i * size] = graph[i * size, i * size - 1] = 1
+    return graph
+
+
+@pytest.mark.parametrize("rows", [(2, 2, 1, 1), (3, 1, 1, 1), (4, 1, 1), (5, 1), (4, 2, 1)])
+def test_cliques_are_communities_however_they_are_joined(rows):
+    """Two that were joined counted as one, and one on its own was left out beside many that were joined."""
+    graph = union(*[joined(n, 6) for n in rows])
+    found = select(SymNMF(1, affinity="precomputed", random_state=0), graph)
+    assert found.best == sum(rows)
+    assert_array_equal(np.bincount(found.estimator.labels_), [6] * sum(rows))
+
+
+def test_small_components_that_do_not_divide_beyond_chance_stay_whole(monkeypatch):
+    monkeypatch.setattr("rectifact.selection.components.MOST_DIVIDED", 1)  # no number has to be tried
+    rng = np.random.default_rng(0)
+    path = np.diag(np.ones(11), 1) + np.diag(np.ones(11), -1)
+    random = np.triu(rng.random((12, 12)) < 0.5, 1).astype(float)
+    graph = union(path, path, random + random.T, cliques(12), cliques(8))
+    found = select(SymNMF(1, affinity="precomputed", random_state=0), graph)
+    assert (found.best, found.sure) == (5, True)
+
+
+def test_components_in_which_no_number_was_tried_are_said(monkeypatch):
+    monkeypatch.setattr("rectifact.selection.components.MOST_DIVIDED", 1)
+    found = select(SymNMF(1, affinity="precomputed", random_state=0), union(joined(2, 6), joined(2, 6), joined(2, 6)))
+    assert (found.best, found.sure) == (4, False)
+    assert found.reason.endswith("2 further components may have several communities: no number was tried.")
 
 
 def test_a_component_keeps_the_number_that_was_chosen_for_it():

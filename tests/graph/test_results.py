@@ -268,3 +268,11 @@ def test_tables_of_edges_as_people_have_them() -> None:
         select(SymNMF(1), wide, source="Form", target="To")
     with pytest.raises(InputError, match=r"name of a file, 'play.csv'.*pandas.read_csv\('play.csv'\)"):
         SymNMF(2).fit("play.csv")
+
+
+def test_clusters_far_smaller_than_the_others_are_named() -> None:
+    found = diagnose(np.array([25, 25, 24, 5, 4]), None, None, 0.8, None, 1, "node")
+    assert [each.finding for each in found] == ["2 clusters are far smaller than the others"]
+    assert found[0].detail.startswith("Clusters 4 and 5 have 4 to 5 nodes, where the median is 24.")
+    assert found[0].remedy.endswith("count 3.")
+    assert diagnose(np.array([12, 10, 9, 8]), None, None, 0.8, None, 1, "node") == []

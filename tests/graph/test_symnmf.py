@@ -334,7 +334,7 @@ def test_edge_lists(rng):
     for mistake, message in (
         (lambda: from_edges([], []), "There are no edges"),
         (lambda: from_edges(["a"], []), "Edges are pairs of nodes"),
-        (lambda: from_edges(["a"], [None]), "Some edges lack a node"),
+        (lambda: from_edges(["a"], [None]), "1 edge lacks a node, the first in row 0"),
         (
             lambda: from_edges(["a"], ["b"], [-1.0]),
             "1 of 1 weights of edges is negative or not finite, the first is -1 in edge 1",

@@ -47,7 +47,9 @@ def test_a_few_heavy_edges_are_said_and_logarithms_see_past_them(draw):
     assert "A few edges hold half of the weight" in raw.reason
     row = raw.estimator.diagnose().iloc[0]
     assert (row["severity"], row["finding"]) == ("warning", FINDING)
-    assert row["remedy"] == "Compare with logarithms of the weights: values='log'."
+    assert row["remedy"] == (
+        "Compare with logarithms of the weights: values='log', and with edges without weights: values='binary'."
+    )
     assert log.best == 5
     assert adjusted_rand_score(labels, log.estimator.labels_) > 0.85
     assert "weight" not in log.reason
@@ -106,7 +108,7 @@ def test_the_command_line_says_it_and_takes_logarithms(run, tmp_path):
     given = ("cluster", "--graph", tmp_path / "eur.csv", "-o", tmp_path / "c.csv")
     said = run(*given, "-k", 5, "--json")
     assert f"warning: {FINDING}. " in said.err
-    assert "Compare with logarithms of the weights: --values log." in said.err
+    assert "logarithms of the weights: --values log, and with edges without weights: --values binary." in said.err
     assert FINDING in said.out
     assert FINDING not in run(*given, "--values", "log").err
     found = pd.read_csv(tmp_path / "c.csv").set_index("node")["cluster"]

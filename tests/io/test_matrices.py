@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from pyarrow import parquet
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.io import frames
 from rectifact.io.matrices import read_matrix
 
@@ -441,6 +441,19 @@ def test_a_broken_array_is_one_sentence(tmp_path, old, new, sentence):
         read_matrix(tmp_path / "x.npy")
 
 
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_a_late_accent_shows_the_encoding_of_a_table(tmp_path, suffix):
+    content = ("name,größe\n" if suffix == "csv" else "name,b\n") + "x,1\n" * 50_000 + "été,2\n"
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes(content.encode("cp1252") if suffix == "csv" else gzip.compress(content.encode("cp1252")))
+    with pytest.warns(FitWarning, match=r"x.csv.*' is not UTF-8; read as Windows-1252 \(cp1252\)"):
+        found = read_matrix(path)
+    assert found.rows[-1] == "été"
+    assert found.columns.tolist() == ["größe" if suffix == "csv" else "b"]
+    path.write_bytes(content.encode() if suffix == "csv" else gzip.compress(content.encode()))
+    assert read_matrix(path).rows[-1] == "été"  # another file of the same name, without a warning
+
+
 BANNER = b"%%MatrixMarket matrix "
 FILES = {
     "empty.csv": (b"", "'.*empty.csv' is empty. Check the program"),
@@ -455,9 +468,8 @@ FILES = {
     "thousands.csv": (b"a;b\n1,500;2\n3;4\n", "column 'a' of .* '1,500', whose comma may be a decimal comma or sep"),
     "both.csv": (b"n;a\nx;1\ny;1.00,5\n", "column 'a' of .* holds text, first '1.00,5' in row 2"),
     "date.csv": (b"a,day\n1,2020-01-02\n", r"column 'day' of .* holds date32\[day\], first '2020-01-02' in row 1"),
-    "latin.csv": ("a,b\n1,é\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
-    "latin_names.csv": ("n,b\né,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
-    "latin_header.csv": ("é,b\n2,1\n".encode("latin-1"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
+    "cut.csv": ("é,ö\n2,1\n".encode() + b"3,\xc3", "as CSV: it is not UTF-8 text. Save it as UTF-8"),
+    "unmarked.csv": ("a,b\n2,1\n".encode("utf-16-le"), "as CSV: it is not UTF-8 text. Save it as UTF-8"),
     "names.csv": (b"n\nx\ny\n", "no column of numbers besides 'n'. Check what separates its columns"),
     "space.csv": (b"a b\nx y\n", "no column of numbers besides 'a b'. Check what separates its columns"),
     "long.csv": (b"a,b\n1,2,3\n", "as CSV: .*Expected 2 columns, got 3"),

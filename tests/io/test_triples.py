@@ -1,5 +1,7 @@
 """Triples with returns, and pairs whose values come again, in the order of time where a column says it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,3 +110,39 @@ def test_without_one_order_in_time_that_of_the_file_counts(read, columns, said):
     X, told = read(table, repeats="last", triples=("user", "item", "rating"))
     assert X.loc["a", "x"] == 1
     assert said in told
+
+
+@pytest.mark.parametrize("returns", ["net", "drop"])
+def test_what_was_returned_is_known(tmp_path, returns):
+    pd.concat([SALES, pd.DataFrame([("ann", "ham", 2), ("ann", "ham", -2)], columns=SALES.columns)]).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    request = Request(Options(returns=returns))
+    matrix = read_input(tmp_path / "t.csv", "embed", request).matrix
+    rows, columns = matrix.returned.nonzero()
+    found = set(zip(matrix.rows[rows].tolist(), matrix.columns[columns].tolist(), strict=True))
+    assert found == {("ann", "tea"), ("ann", "ham"), ("bob", "tea")}
+    turned = read_input(tmp_path / "t.csv", "embed", replace(request, transpose=True)).matrix
+    assert np.array_equal(turned.returned.toarray(), matrix.returned.toarray().T)
+
+
+def test_names_that_differ_only_in_capitals_are_told_and_made_one(read):
+    sold = SALES.assign(quantity=1, item=["Milk", "tea", "milk ", "TEA", "milk", "tea"])
+    X, said = read(sold)
+    assert X.columns.tolist() == ["Milk", "tea", "milk", "TEA"]
+    assert "4 names, such as 'TEA' and 'tea', differ only in capitals or spaces: to make such names one, add" in said
+    X, said = read(sold, ignore_case=True)
+    assert X.loc["ann"].to_dict() == {"milk": 2, "tea": 1}  # called as most rows have it
+    assert "capitals and spaces of 'item' ignored: 4 names before, 2 names after" in said
+    with pytest.raises(InputError, match="--repeats last"):  # two ratings of one film
+        read(sold.rename(columns={"quantity": "rating"}), ignore_case=True)
+    _, said = read(SALES, ignore_case=True, returns="net")
+    assert "no names differ only in capitals or spaces" in said
+
+
+def test_capitals_are_ignored_in_triples_alone(tmp_path):
+    pd.DataFrame({"a": [0.5, 1.5], "b": [2.0, 3.0], "c": [1.0, 1.0]}).to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "t.npy", np.eye(3))
+    for name in ("t.csv", "t.npy"):
+        with pytest.raises(InputError, match="--ignore-case is for t"):
+            read_input(tmp_path / name, "embed", Request(Options(ignore_case=True)))

@@ -62,7 +62,7 @@ def test_empty_files_of_a_folder_are_left_out(tmp_path):
 
 
 def test_one_unreadable_file_of_a_folder_is_left_out_and_named(tmp_path):
-    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF")
     (tmp_path / "good.txt").write_text("tea")
     with pytest.warns(FitWarning, match=r"1 file left out: '.*bad.txt' is not UTF-8 text, see its line 1"):
         documents, names = read_documents(tmp_path)
@@ -114,16 +114,29 @@ def test_a_byte_order_mark_shows_the_encoding(tmp_path):
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        ("one\ntwo\ncafé\n".encode("latin-1"), 3),
+        (b"one\ntwo\ncaf\xe9 \x02\n", 3),  # no text has such a byte
+        ("one é\ntwo é\n".encode() + "café\n".encode("latin-1"), 3),  # damaged UTF-8
+        (b"PK\x03\x04\xe9", 1),
         ("one\ntwo".encode("utf-16-le"), 1),
         (b"\xef\xbb\xbfone\ntwo\x00", 2),
     ],
 )
-def test_other_encodings_are_refused_with_the_line(tmp_path, content, line):
+def test_what_is_not_text_is_refused_with_the_line(tmp_path, content, line):
     (tmp_path / "x.txt").write_bytes(content)
     for path in (tmp_path / "x.txt", tmp_path):
         with pytest.raises(InputError, match=rf"x.txt' is not UTF-8 text, see its line {line}. Save it as plain text"):
             read_documents(path)
+
+
+def test_text_that_is_not_utf8_is_read_as_that_of_windows_and_said(tmp_path):
+    lines = ["The café’s “terrace”", "naïve – 5 €", "«CAFÉ»"]
+    (tmp_path / "a.txt").write_bytes("\r\n".join(lines).encode("cp1252") + b"\r\n\x81 undefined")
+    with pytest.warns(FitWarning, match=r"'.*a.txt' is not UTF-8; read as Windows-1252 \(cp1252\). If .* save it as"):
+        assert read_documents(tmp_path / "a.txt")[0] == [*lines, "\N{REPLACEMENT CHARACTER} undefined"]
+    (tmp_path / "b.txt").write_bytes("thé".encode("latin-1"))
+    (tmp_path / "c.txt").write_text("thé", encoding="utf-8")
+    with pytest.warns(FitWarning, match=r"2 files, the first '.*a.txt', are not UTF-8; read as .* save them as"):
+        assert read_documents(tmp_path)[0][1:] == ["thé", "thé"]
 
 
 def test_places_without_documents(tmp_path):

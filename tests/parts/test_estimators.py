@@ -285,6 +285,15 @@ class TestOddData:
         assert recovered(model, topics.components) == 10
 
     @pytest.mark.parametrize("method", [ANDNMF, PurificationNMF])
+    def test_more_parts_than_samples_or_features(self, method):
+        X = np.random.default_rng(0).random((40, 30))
+        for data, most in ((X, 30), (X.T, 30), (sp.csr_array(X), 30)):
+            with pytest.raises(InputError, match=f"n_components=5000 is too many for X .* Ask for at most {most}"):
+                method(5000).fit(data)
+        with pytest.raises(InputError, match="31 is too many for X with n_samples = 40 and n_features = 30"):
+            method(31).partial_fit(X)
+
+    @pytest.mark.parametrize("method", [ANDNMF, PurificationNMF])
     def test_nothing_but_zeros(self, method):
         for zeros in (np.zeros((5, 4)), sp.csr_array((5, 4))):
             with pytest.raises(InputError, match="All entries of X are zero: there are no parts to find"):
@@ -341,7 +350,7 @@ class TestOddData:
         with pytest.raises(
             InputError, match=r"The first batch has rank 3, too low to find 5 parts in it\. Give at least 50"
         ):
-            ANDNMF(5).partial_fit(np.eye(3))
+            ANDNMF(5).partial_fit(np.eye(3, 8))
 
     def test_more_parts_given_than_the_data_has(self, topics, rng):
         start = np.vstack([topics.components, rng.random((2, 60))])

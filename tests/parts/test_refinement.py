@@ -126,6 +126,17 @@ def test_the_noise_law_is_the_one_of_the_noise(power, noise):
     assert noise_law(M, 4).level == 0
 
 
+def test_a_few_samples_without_noise_do_not_change_the_noise_law():
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, 50, (400, 4)) @ rng.random((4, 80)) + rng.standard_normal((400, 80))
+    X[:, -1] = 0
+    X[::40] = 0
+    X[::40, -1] = 100 + 1e-9 * rng.standard_normal(10)  # as answers of one word, which one direction explains
+    X[::40, 0] = 1e-12
+    assert noise_law(np.delete(X, np.s_[::40], axis=0), 5).row_power < 0.05
+    assert noise_law(X, 5).row_power < 0.1
+
+
 def test_auto_decides_from_the_noise():
     counts, pixels, exact = (
         make_signatures(200),

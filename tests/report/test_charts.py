@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rectifact import InputError
-from rectifact.crowd.panel_rates import DIFFERENCE_COLUMNS, RATE_COLUMNS, Rates
+from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.quantity import Quantity
+from rectifact.crowd.rate_tables import DIFFERENCE_COLUMNS, RATE_COLUMNS
 from rectifact.report import Chart
 from rectifact.report.blocks import Table
 from rectifact.report.charts import bars, heat_map, histogram, lines, network, ranges, scatter, scores

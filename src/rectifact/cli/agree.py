@@ -15,13 +15,16 @@ from rich.text import Text
 
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
+from rectifact.cli.reading import Sheet
 from rectifact.cli.tables import check_table_name, write_table
-from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
+from rectifact.cli.terminal import STDOUT, progress, say, say_more, show, show_plain, show_read
 from rectifact.core.errors import InputError, count
+from rectifact.crowd.data.levels import mention_grades
 from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.data.wide import without_columns
+from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.io.files import real_path
@@ -39,8 +42,8 @@ def agree(
     answers: Annotated[
         Path,
         typer.Argument(
-            help="CSV, TSV, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an export of "
-            "Label Studio, Prodigy or Argilla, or an Inspect log."
+            help="CSV, TSV, Excel, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an "
+            "export of Label Studio, Prodigy or Argilla, or an Inspect log."
         ),
     ],
     humans: Annotated[
@@ -52,9 +55,12 @@ def agree(
     ] = None,
     people: options.People = None,
     level: Annotated[
-        Literal["nominal", "ordinal", "interval"],
-        typer.Option(help="Whether answers are labels (nominal), ordered grades (ordinal) or numbers (interval)."),
-    ] = "nominal",
+        Literal["nominal", "ordinal", "interval"] | None,
+        typer.Option(
+            help="Whether answers are labels (nominal), ordered grades (ordinal) or numbers (interval); if not given, "
+            "labels, and a note where they could be grades."
+        ),
+    ] = None,
     classes: options.Classes = None,
     epsilon: options.Epsilon = 0.2,
     confidence: options.Confidence = 0.95,
@@ -76,6 +82,7 @@ def agree(
     label: options.Label = None,
     wide: options.Wide = False,
     drop: options.Drop = None,
+    sheet: Sheet = None,
     missing: options.Missing = "auto",
     seed: options.Seed = 0,
     report: options.Report = None,
@@ -87,9 +94,12 @@ def agree(
     columns = {"task": task, "worker": worker, "label": label}
     with progress("comparing"), warnings.catch_warnings(record=True, action="always") as caught:
         reading: dict[str, Any] = {"columns": columns, "wide": wide, "missing": no_answers(missing)}
-        data = without_columns(answers, split_names(drop or ""), wide)
+        data = without_columns(chosen_sheet(answers, sheet), split_names(drop or ""), wide)
         reading |= {} if data is not answers else {"form": form, "question": field}
-        panel = read_mixed_panel(data, humans, people=people, level=level, classes=order, **reading)
+        panel = read_mixed_panel(data, humans, people=people, level=level or "nominal", classes=order, **reading)
+        say_more(f"comparing: {_read(panel)}")
+        if level is None:
+            mention_grades(panel.answers)
         found = agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=seed)
         test = _test(panel, epsilon)
     if out is not None:
@@ -149,7 +159,7 @@ def _read(panel: Panel) -> str:
 
 def _show(found: Agreement, test: Replacement | None, read: str) -> None:
     """What was read, and tables and sentences for people, all on the standard output."""
-    show_plain(read)
+    show_read(read)
     interval = f"{found.confidence:.0%} interval"
     show(_table(found.overall, ["among"], f"Agreement, with {interval}"))
     if len(found.classes):

@@ -139,7 +139,11 @@ def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node")
     ]
     one = len(found) == 1
     has, own = ("has", "its own") if one else ("have", "their own")
-    say(f"Note: {count(len(found), what)} {has} more weight to another cluster than to {own}: {_first(such)}.")
+    stay = "It stays there" if one else "They stay there"
+    say(
+        f"Note: {count(len(found), what)} {has} more weight to another cluster than to {own}: {_first(such)}. {stay}, "
+        "as clusters with much weight in all get more from every node, wherever it belongs."
+    )
 
 
 def _first(names: list[str]) -> str:

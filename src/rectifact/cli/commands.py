@@ -2,6 +2,9 @@
 
 import errno
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -14,7 +17,7 @@ from typer.core import TyperGroup
 
 from rectifact import __version__
 from rectifact.cli import ending_at_once
-from rectifact.core.errors import ClusterError, InputError
+from rectifact.core.errors import ClusterError, FitWarning, InputError
 
 SUMMARIES = {
     "evaluate": "From verdicts of judges and people to a decision: rates, agreement, who may replace whom, labels.",
@@ -145,12 +148,12 @@ def run() -> None:
     """
     _write_utf8()
     try:
-        app()
+        with _warnings_as_notes():
+            app()
     except (InputError, ClusterError) as error:
         from rectifact.cli.terminal import complain, in_options
 
-        command = next((word for word in sys.argv[1:] if word in SUMMARIES), "")
-        complain(f"rectifact: {in_options(error, command)}")
+        complain(f"rectifact: {in_options(error, _command())}")
         sys.exit(2 if isinstance(error, InputError) else 1)
     except MemoryError as error:
         from rectifact.cli.terminal import complain
@@ -171,6 +174,30 @@ def run() -> None:
 
         complain(f"rectifact: A file name is too long: {str(error.filename)!r}. Give a shorter one.")
         sys.exit(2)
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Say warnings of ours that a command does not collect itself, such as one about a file of gold labels, once."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, FitWarning):
+            usual(message, category, *place, **more)
+        elif str(message) not in said:
+            from rectifact.cli.terminal import in_options, say
+
+            said.add(str(message))
+            say(f"Note: {in_options(message, _command())}")
+
+    with warnings.catch_warnings():
+        usual, warnings.showwarning = warnings.showwarning, show
+        warnings.filterwarnings("always", category=FitWarning)
+        yield
+
+
+def _command() -> str:
+    return next((word for word in sys.argv[1:] if word in SUMMARIES), "")
 
 
 def _write_utf8() -> None:

@@ -9,9 +9,9 @@ import typer
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_fill import Filling, check_fill, write_filled
+from rectifact.cli.embed_groups import groups_by
 from rectifact.cli.embed_outputs import (
     Judgement,
-    as_values,
     check_codes,
     check_entries,
     check_for_chunks,
@@ -19,14 +19,15 @@ from rectifact.cli.embed_outputs import (
     joined_verdict,
     judge,
     neighbours,
-    scaled,
+    suggested,
 )
+from rectifact.cli.embed_values import as_values, scaled
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_embedding import USED, Places, apply_saved
 from rectifact.cli.known_groups import check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, retitled, save_arrays, write_samples, write_table
+from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
@@ -89,15 +90,20 @@ def embed(
         ),
     ] = "none",
     missing: Annotated[
-        bool, typer.Option("--missing", help="Treat empty cells, NaN and pairs that triples do not list as missing.")
+        bool,
+        typer.Option(
+            "--missing",
+            help="Treat empty cells, NaN and pairs that triples do not list as missing; negative values are then "
+            "ratings on a scale such as -2 to 2.",
+        ),
     ] = False,
     missing_values: Annotated[
         str | None,
         typer.Option(
             "--missing-values",
             metavar="A,B",
-            help="Numbers that mean a missing value, such as 99 or 98,99, besides empty cells; implies --missing. "
-            "Write --missing-values=-1 for a negative one. none: such numbers are values.",
+            help="Numbers or texts that mean a missing value, such as 99 or 98,99,unknown, besides empty cells; "
+            "implies --missing. Write --missing-values=-1 for a negative one. none: such numbers are values.",
         ),
     ] = None,
     max_iter: Annotated[int, typer.Option(min=1, help="Maximum number of sweeps over the data.")] = 1000,
@@ -114,8 +120,8 @@ def embed(
         typer.Option(
             min=1,
             help="Also write a table with this many recommendations per sample: the columns that are not positive in "
-            "it and that the model predicts best. It is named after the output: embedding.npz gives "
-            "embedding.recommend.csv.",
+            "it, that it has not returned (see --returns), and that the model predicts best. It is named after the "
+            "output: embedding.npz gives embedding.recommend.csv.",
         ),
     ] = None,
     similar: Annotated[
@@ -129,6 +135,15 @@ def embed(
     triples: reading.Triples = None,
     repeats: reading.Repeats = None,
     returns: reading.Returns = None,
+    ignore_case: Annotated[
+        bool,
+        typer.Option(
+            "--ignore-case",
+            rich_help_panel=reading.PANEL,
+            help="Treat names in triples that differ only in capitals or spaces as one; with --model, as the known "
+            "one.",
+        ),
+    ] = False,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -176,9 +191,9 @@ def embed(
     """Describe sparse non-negative or binary data with a few dimensions: a map, neighbours, recommendations."""
     how_many, in_chunks = check_numbers(numbers), holds_chunks(data)
     codes, missing = check_codes(missing_values), missing or missing_values not in (None, "none")
-    named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data)
+    named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data), transpose, table
     how: dict[str, Any] = {"missing": missing, "repeats": repeats, "returns": returns, "thousands": thousands}
-    source = Reading(*named, transpose, table, header, sheet, **how)
+    source = Reading(*named, header, sheet, ignore_case=ignore_case, missing_values=missing_values, **how)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json, data)
@@ -200,14 +215,14 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
-        matrix = check_entries(matrix, codes, gaps=missing, in_chunks=in_chunks)
+        matrix = check_entries(matrix, codes, values, gaps=missing, in_chunks=in_chunks)
         matrix, spreads = scaled(as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         names = None if in_chunks else matrix.rows
         groups = None if colour_by is None else read_groups(colour_by, data, n_samples, names).values
         with fitting("embedding", model) as caught:
-            chosen = fit_chosen(model, matrix.X, how_many, purpose="prediction" if recommend or fill else "structure")
+            chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)
         chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
@@ -217,23 +232,30 @@ def embed(
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         _write_tables(model, matrix, places, (samples, features))
         compared = None if in_chunks else compared_with_means(model, matrix)
-        sure = {}
-        if fill is not None:
-            sure = write_filled(Filling(matrix, (samples, features), values, spreads), model, compared, fill)
+        filling = Filling(matrix, (samples, features), values, spreads)
+        sure = {} if fill is None else write_filled(filling, model, compared, fill)
     say_warnings(caught, "embed")
-    judged = Judgement([], {}, {}) if in_chunks else judge(model, matrix, values, recommend, compared, spreads)
+    about = (model, matrix, values, recommend, compared, spreads)
+    judged = Judgement([], {}, {}) if in_chunks else judge(*about, fill=fill is not None)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
-    chosen.say_stability("dimensions", "1 if halves of the samples lead to the same")
-    summary = {"samples": n_samples, "features": n_features, "dimensions": model.n_components}
-    summary |= {"scale": float(model.scale_)} | {key: value for key, value in model.resolved_.items() if key != "link"}
-    summary |= {"link": found, "values": values, "scaling": scale, "warnings": judged.warnings}
-    summary |= chosen.summary | judged.summary | sure
+    chosen.say_stability("dimensions", "1 if halves of the samples lead to the same", mean=True)
+    if model.n_components > 1 and coordinates != "embedding" and not in_chunks and out.suffix:
+        say(judged.notes.setdefault("groups", groups_by(out, matrix.row_title)))
+    summary = _summary(model, (n_samples, n_features)) | {"values": values, "scaling": scale}
+    summary |= {"warnings": judged.warnings} | chosen.summary | judged.summary | sure
     kept: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes, "spreads": spreads}
     kept |= {} if in_chunks else {"X": matrix.X, "samples": samples}
     outcome.write(SavedModel(model, features=features, image_shape=image_shape, groups=groups, **kept), summary)
+
+
+def _summary(model: Any, shape: tuple[int, int]) -> dict[str, Any]:
+    """Sizes, and what the fit has resolved."""
+    sizes = dict(zip(("samples", "features"), shape, strict=True)) | {"dimensions": model.n_components}
+    own = {key: value for key, value in model.resolved_.items() if key != "link"}
+    return sizes | {"scale": float(model.scale_)} | own | {"link": model.resolved_["link"]}
 
 
 def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, features: Any, *, own: bool) -> None:
@@ -242,6 +264,7 @@ def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, feat
     if out.suffix.lower() == ".npz":
         arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
         arrays |= {"positions": model.positions(matrix.X), "samples": samples, "features": features}
+        arrays |= {"shift": np.array(matrix.shift)} if getattr(matrix, "shift", 0) else {}
         save_arrays(out, arrays | {"link": np.array(model.resolved_["link"])} | chosen.arrays)
         return
     A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
@@ -252,8 +275,7 @@ def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any
     """Recommendations and neighbours, as far as they are asked for."""
     samples, features = names
     if places.suggestions is not None and places.recommend:
-        best = model.recommend(matrix.X, places.recommend, samples=samples, features=features)
-        write_table(retitled(best, matrix.row_title, matrix.column_title), places.suggestions)
+        write_table(suggested(model, matrix, places.recommend, samples, features), places.suggestions)
     for axis, path in places.alike.items():
         write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
 

@@ -64,7 +64,8 @@ class Filling:
     def in_units(self, full: Any, columns: Any = slice(None)) -> Any:
         """Values of some columns in the units of the file: undone in turn, as logarithms were taken first."""
         full = full if self.spreads is None else full * self.spreads[columns]
-        return np.expm1(full) if self.values == "log" else full
+        full = np.expm1(full) if self.values == "log" else full
+        return np.round(full - self.matrix.shift, 10) if self.matrix.shift else full  # -9.82, not -9.819999999999999
 
 
 def write_filled(filling: Filling, model: Any, compared: Comparison | None, path: Path) -> dict[str, Any]:

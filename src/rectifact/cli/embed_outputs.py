@@ -8,11 +8,15 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from rectifact.cli.embed_values import above_zero, ranking_in_units
 from rectifact.cli.how_many import Found
+from rectifact.cli.reading import names_in
+from rectifact.cli.tables import retitled
 from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.io.stray_texts import codes_in
 from rectifact.latent.data import large_values, largest_column, unit_column
 from rectifact.latent.filling import Comparison, compare_with_means, unit_of
 from rectifact.latent.how_many import RECURS
@@ -23,9 +27,12 @@ from rectifact.selection.points import NOTHING
 SHOWN = 5
 """Names that a sentence lists."""
 
-MOST_COLUMNS, LEAST_COLUMN, MANY = 200, 10, 0.2
-"""Columns up to which the error of each is told, hidden entries that one needs to be named, and share of the columns
-that must be predicted worse than by their means to be."""
+MOST_COLUMNS, MANY = 200, 0.2
+"""Columns up to which the error of each is told, and share of those checked that must be predicted no better than by
+their means to be named, unless their cells are filled in."""
+
+MUCH = 4.0
+"""How many times another the range of a column must be to suggest different units; 1 to 5 is 4 times 0 to 1."""
 
 MANY_ZEROS = 0.3
 """Share of the values from which on zeros are what nothing was counted, and not one value among others."""
@@ -63,10 +70,7 @@ def check_codes(text: str | None) -> tuple[float, ...] | None:
     """Numbers that mean a missing value; None if they are to be looked for, and nothing if there are none."""
     if text is None:
         return None
-    try:
-        return () if text == "none" else tuple(float(code) for code in text.split(","))
-    except ValueError:
-        raise InputError(f"--missing-values={text} is not a number.", "Use numbers such as 98,99, or none.") from None
+    return codes_in(names_in(text))[0]
 
 
 def without_codes(matrix: Any, codes: tuple[float, ...] | None) -> Any:
@@ -81,7 +85,9 @@ def without_codes(matrix: Any, codes: tuple[float, ...] | None) -> Any:
     return replace(matrix, X=X)
 
 
-def check_entries(matrix: Any, codes: tuple[float, ...] | None = (), *, gaps: bool, in_chunks: bool) -> Any:
+def check_entries(
+    matrix: Any, codes: tuple[float, ...] | None = (), values: str = "raw", *, gaps: bool, in_chunks: bool
+) -> Any:
     """The matrix with codes of missing values as NaN; refuses what cannot be embedded, in chunks when it is computed.
 
     That is a single row or column, negative values, codes of missing values, and missing ones unless there may be gaps.
@@ -93,6 +99,7 @@ def check_entries(matrix: Any, codes: tuple[float, ...] | None = (), *, gaps: bo
     if codes is None:
         _refuse_codes(matrix.X)
     matrix = without_codes(matrix, codes)
+    matrix = above_zero(matrix, values) if gaps else matrix
     check_negative(matrix)
     return matrix
 
@@ -147,40 +154,6 @@ def check_for_chunks(coordinates: str | None, values: str, scale: str) -> None:
         raise InputError(f"--scale {scale} needs a matrix in memory.", "Divide the columns before you write chunks.")
 
 
-def as_values(matrix: Any, values: str) -> Any:
-    """The matrix with ``log(1 + x)``, or a one for each positive entry, in place of its values, as asked for."""
-    if values == "raw":
-        return matrix
-    X: Any = matrix.X
-
-    def changed(x: Any) -> Any:
-        if np.any(x < 0):
-            raise InputError(f"--values {values} is for values that are not negative.", "Check the file.")
-        return np.log1p(x) if values == "log" else np.where(np.isnan(x), x, x > 0)
-
-    if sp.issparse(X):
-        X = sp.csr_array(X, dtype=float, copy=True)
-        X.data = changed(X.data)
-        return replace(matrix, X=X)
-    return replace(matrix, X=changed(np.asarray(X, dtype=float)))
-
-
-def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
-    """The matrix, each column divided by the standard deviation of what is known of it, and these; or as it is."""
-    if scale == "none":
-        return matrix, None
-    if sp.issparse(matrix.X):
-        raise InputError("--scale standard is for a table of numbers.", "Leave it out: these values are of one kind.")
-    spreads = np.nan_to_num(np.nanstd(np.asarray(matrix.X, dtype=float), axis=0))
-    spreads = np.where(spreads > 0, spreads, 1.0)
-    return divided(matrix, spreads), spreads
-
-
-def divided(matrix: Any, spreads: Any) -> Any:
-    """The matrix with each column divided by its spread, or as it is if there are none."""
-    return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
-
-
 @dataclass(frozen=True)
 class Judgement:
     """What to know before the result is used: sentences with a remedy each, and how good predictions are."""
@@ -197,12 +170,21 @@ def compared_with_means(model: Any, matrix: Any) -> Comparison | None:
 
 
 def judge(
-    model: Any, matrix: Any, values: str, recommend: int | None, compared: Comparison | None, spreads: Any = None
+    model: Any,
+    matrix: Any,
+    values: str,
+    recommend: int | None,
+    compared: Comparison | None,
+    spreads: Any = None,
+    *,
+    fill: bool = False,
 ) -> Judgement:
     """Say and return how well the model predicts what was hidden, and what to know about the data."""
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
+    found = ranking_in_units(found, matrix.shift)
     warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
+    notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
     notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
     summary: dict[str, Any] = {}
@@ -211,7 +193,9 @@ def judge(
         unit = unit_of(notes)
         say(f"{compared.sentence}{f' These are errors{unit}.' if unit else ''}")
         doubt = [] if compared.better else [f"{compared.no_better} Do not take its predictions for values."]
-        warnings = [*doubt, *warnings, *_worse_columns(compared, matrix, model)]
+        if model.missing is not None:
+            warnings += worse_columns(compared, matrix, fill=fill, scaled=spreads is not None)
+        warnings = [*doubt, *warnings]
     if found is not None:
         say(found.sentence)
         summary["recommendations"], notes["recommendations"] = asdict(found), found.sentence
@@ -223,31 +207,48 @@ def judge(
 
 
 def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> dict[str, Any]:
-    """The errors of each column by its name and in its own units, where there are not too many."""
-    if not gaps or len(compared.by_column) > MOST_COLUMNS:
-        return {}
+    """Columns predicted no better than by their means, and the error of each in its own units unless they are many."""
     names = numbered(matrix.columns, matrix.X.shape[1])
+    worse = {"no_better_columns": [str(names[j]) for j in compared.no_better_columns]} if gaps else {}
+    if not gaps or len(compared.by_column) > MOST_COLUMNS:
+        return worse
     units = np.ones(len(names)) if spreads is None else spreads
     found = {}
     for name, unit, (n, ours, mean) in zip(names, units.tolist(), compared.by_column, strict=True):
         found[str(name)] = {"n_hidden": n, "model": unit * ours if n else None, "mean": unit * mean if n else None}
-    return {"by_column": found}
+    return worse | {"by_column": found}
 
 
-def _worse_columns(compared: Comparison, matrix: Any, model: Any) -> list[str]:
-    """Columns that a model, which is better altogether, predicts worse than their means."""
-    if model.missing is None or not compared.better or len(compared.by_column) > MOST_COLUMNS:
+def worse_columns(compared: Comparison, matrix: Any, *, fill: bool, scaled: bool) -> list[str]:
+    """Columns that a model, which is better altogether, predicts no better than their means; if many, or to be filled.
+
+    Where the model is not better altogether, cells are filled in by means.
+    """
+    worse, n_checked = compared.no_better_columns, len(compared.checked_columns)
+    if not compared.better or not worse or not (fill or len(worse) >= MANY * n_checked):
         return []
-    names = numbered(matrix.columns, matrix.X.shape[1])
-    told = [
-        (name, ours, mean) for name, (n, ours, mean) in zip(names, compared.by_column, strict=True) if n >= LEAST_COLUMN
-    ]
-    worse = [repr(str(name)) for name, ours, mean in told if ours > mean]
-    if not worse or len(worse) < MANY * len(told) or sp.issparse(matrix.X):
-        return []
-    shown = f"{', '.join(worse[:4])}{' and others' if len(worse) > 4 else ''}"
-    what = f"{count(len(worse), 'column')} of {len(names)}, {shown}, {'is' if len(worse) == 1 else 'are'} predicted"
-    return [f"{what} worse than by the mean of the column. Use --scale standard if columns are in different units."]
+    named = listed(numbered(matrix.columns, matrix.X.shape[1])[worse])
+    of = f"{len(worse):,} of {count(n_checked, 'column')} that could be checked"
+    what = f"{of} {'is' if len(worse) == 1 else 'are'} predicted no better than by the mean of the column: {named}."
+    remedies = ["Do not rely on what is filled in there."] * fill
+    if not scaled and not sp.issparse(matrix.X) and _differ_much(matrix.X):
+        remedies.append("Use --scale standard if columns are in different units.")
+    return [" ".join([what, *remedies])]
+
+
+def _differ_much(X: Any) -> bool:
+    """Whether some columns of a table spread over far more than others: their units may differ.
+
+    Examples
+    --------
+    >>> stars, people = np.array([[1.0, 3, 5], [5, 2, 2]]), np.array([[1.0, 40], [0, 90]])
+    >>> _differ_much(np.tile(stars, (9, 1))), _differ_much(np.tile(people, (9, 1)))
+    (False, True)
+    """
+    known = np.asarray(X, dtype=float)[:, (~np.isnan(X)).sum(axis=0) >= 10]  # fewer do not tell a range
+    ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
+    ranges = ranges[ranges > 0]
+    return bool(len(ranges) and ranges.max() > MUCH * ranges.min())
 
 
 def _unstable(model: Any) -> list[str]:
@@ -319,6 +320,15 @@ def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
     why = why if share else "A few large values decide the score: use --values log"
     reason = f"{selection.reason} {why} before you believe it."
     return replace(chosen, selection=replace(selection, reason=reason))
+
+
+def suggested(model: Any, matrix: NamedMatrix, n: int | None, samples: Any, features: Any) -> pd.DataFrame:
+    """Recommendations in the user's words for rows and columns; what was returned is not recommended again."""
+    best = model.recommend(matrix.X, n, samples=samples, features=features, exclude=matrix.returned)
+    if matrix.returned is not None and matrix.returned.nnz:
+        say(f"What a sample has returned is not recommended to it: {count(matrix.returned.nnz, 'pair')}.")
+    best["score"] -= matrix.shift
+    return retitled(best, matrix.row_title, matrix.column_title)
 
 
 def neighbours(model: Any, matrix: NamedMatrix, axis: Any, n: int | None, samples: Any, features: Any) -> pd.DataFrame:

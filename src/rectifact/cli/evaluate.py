@@ -15,14 +15,16 @@ import typer
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
+from rectifact.cli.reading import Sheet
 from rectifact.cli.tables import check_table_name, named_as_read, write_table
-from rectifact.cli.terminal import STDOUT, progress, say, show_plain
+from rectifact.cli.terminal import QUIET, STDOUT, level, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.verdicts import read_verdicts
 from rectifact.crowd.data.wide import without_columns
+from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.crowd.evaluation import Evaluation, evaluation_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_rates import Rates
@@ -35,8 +37,8 @@ def evaluate(
     answers: Annotated[
         Path,
         typer.Argument(
-            help="File of verdicts: CSV, TSV, Parquet, JSON or JSONL with one verdict per row: task, worker, label. Or "
-            "an export of Label Studio, Prodigy or Argilla, or an Inspect log."
+            help="File of verdicts: CSV, TSV, Excel, Parquet, JSON or JSONL with one verdict per row: task, worker, "
+            "label. Or an export of Label Studio, Prodigy or Argilla, or an Inspect log."
         ),
     ],
     humans: Annotated[
@@ -91,6 +93,7 @@ def evaluate(
     label: options.Label = None,
     wide: options.Wide = False,
     drop: options.Drop = None,
+    sheet: Sheet = None,
     missing: options.Missing = "auto",
     seed: options.Seed = 0,
     report: options.Report = None,
@@ -120,7 +123,7 @@ def evaluate(
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
     with bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
-        data = without_columns(answers, split_names(drop or ""), wide)
+        data = without_columns(chosen_sheet(answers, sheet), split_names(drop or ""), wide)
         verdicts = read_verdicts(data, humans, people=people, gold=gold, by=by, text=text_column, **reading)
         found = evaluation_of(
             verdicts,
@@ -132,14 +135,14 @@ def evaluate(
         )
         asked = found.people
         needed = planning.needed(found.model, asked)
-    names = verdicts.judges.columns
+    names = verdicts.judges.columns, found.panel.answers.task_parts
     if out is not None:
-        write_table(named_as_read(found.model.result(probabilities=probabilities), names), out)
+        write_table(named_as_read(found.model.result(probabilities=probabilities), *names), out)
     if workers is not None:
         write_table(found.workers(), workers)
     if sample is not None:
         drawn = tasks_to_label(found, random_state=seed)
-        write_table(named_as_read(drawn, names), sample)
+        write_table(named_as_read(drawn, *names), sample)
         say(sample_words(found, len(drawn)))
     planned = planning.write(found.model, asked, shown=report is not None)
     say_warnings(caught, "evaluate")
@@ -193,7 +196,7 @@ def _show(found: Evaluation, read: str) -> None:
     """The decision and all that supports it, as sentences on the standard output."""
     parts = {
         "Decision": decision_words(found),
-        "Results": [read, *found.words()[1:]],
+        "Results": [*([read] if level() > QUIET else []), *found.words()[1:]],
         "About the data": [finding.on_command_line() for finding in found.findings],
         "What to do next": [step.on_command_line() for step in found.next_steps()],
     }

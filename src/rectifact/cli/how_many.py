@@ -31,6 +31,9 @@ COLUMNS = {
 MOST_ROWS = 15
 """Rows of the table on the terminal: the choice, the best score, those with a stability, and the nearest others."""
 
+ROUNDING = 1e-12
+"""Size below which a score is a rounding error."""
+
 SHORTEST = 0.005
 """Seconds below which a number was judged along with others."""
 
@@ -103,8 +106,8 @@ class Found:
             say_table(choice_table(self.selection))
             say(self.selection.reason)
 
-    def say_stability(self, what: str, meaning: str = "") -> None:
-        """Show the stability of each, if it is known, and what it means."""
+    def say_stability(self, what: str, meaning: str = "", *, mean: bool = False) -> None:
+        """Show the stability of each, if it is known, and what it means; with the mean that tables and reports have."""
         if self.stability is not None and len(self.stability) > 1:
             ranges = getattr(self.model, "stability_range_", None)
             shown = [f"{value:.2f}" for value in self.stability]
@@ -114,16 +117,17 @@ class Found:
                     value if low == high else f"{value} ({low} to {high})"
                     for value, (low, high) in zip(shown, spans, strict=True)
                 ]
+            shown[-1] += f"; mean {np.mean(self.stability):.2f}" if mean else ""
             say(f"Stability of the {what}{f' ({meaning})' if meaning else ''}: {', '.join(shown)}.")
 
 
-def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0, purpose: Any = "structure") -> Found:
+def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0) -> Found:
     """Fit the model, with the number given or with the best one, within :func:`rectifact.cli.outcome.fitting`."""
     if isinstance(numbers, int):
         return Found(model.fit(X))
     with _one_interrupt_ends_the_search() as tried, warnings.catch_warnings(record=True, action="always") as caught:
         callbacks = [*(model.callbacks or ()), tried.append]
-        selection = select(model, X, numbers, purpose=purpose, random_state=seed, callbacks=callbacks)
+        selection = select(model, X, numbers, random_state=seed, callbacks=callbacks)
     for warning in caught:  # the reason says the same
         if str(getattr(warning.message, "what", warning.message)) not in selection.reason:
             warnings.warn(warning.message, stacklevel=2)
@@ -137,6 +141,11 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
     with progress(f"fitting {count(bootstrap, 'resample')}" if bootstrap else "measuring stability"):
         trust = assess(found.model, X, bootstrap=bootstrap, random_state=seed)
     return Found(found.model, found.selection, trust)
+
+
+def _without_noise(value: float) -> float:
+    """A value, or 0 for what rounding leaves of it."""
+    return 0.0 if abs(value) < ROUNDING else value
 
 
 def choice_table(selection: Selection) -> Table:
@@ -154,7 +163,7 @@ def choice_table(selection: Selection) -> Table:
             [(table[name].iloc[row], style) for name, style in (COLUMNS[title] for title in told)],
         )
         mark = "> " if k == selection.best else ""
-        cells = [f"{value:{style}}" if np.isfinite(value) else "" for value, style in values]
+        cells = [f"{_without_noise(value):{style}}" if np.isfinite(value) else "" for value, style in values]
         shown.add_row(f"{mark}{k}", *cells, style="bold" if mark else None)
     left_out = len(table) - min(len(table), MOST_ROWS)
     notes = [f"Score: {selection.measure}."] if "score" in told else []
@@ -189,7 +198,7 @@ def _one_interrupt_ends_the_search() -> Iterator[list[Row]]:
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        if tried:
+        if any(row["k"] > 1 for row in tried):
             say(
                 "The search ends here, with the best number so far; a whole search may choose another. Press Ctrl-C "
                 "again to stop altogether."

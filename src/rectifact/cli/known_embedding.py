@@ -11,18 +11,22 @@ import scipy.sparse as sp
 
 from rectifact.cli.embed_fill import Filling, write_filled
 from rectifact.cli.embed_outputs import (
-    as_values,
+    check_codes,
     check_negative,
     compared_with_means,
-    divided,
     listed,
     nothing_known,
+    suggested,
+    without_codes,
+    worse_columns,
 )
+from rectifact.cli.embed_values import as_values, by, divided
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.reading import READING, Reading
-from rectifact.cli.tables import as_json, retitled, save_arrays, write_samples, write_table
+from rectifact.cli.tables import as_json, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import say, show_plain
 from rectifact.core.errors import InputError, count
+from rectifact.graph.spelling import would_be_known
 from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD, LogisticPCA
@@ -75,7 +79,8 @@ def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome
     if notes.get("scale") == "standard" and saved.spreads is None:
         raise InputError(f"{str(path)!r} does not have the spreads of its columns.", "Fit and save it again.")
     found = source_of(source, gaps).read(data, "embed", usual_triples=_triples_of(notes))
-    matrix, unknown, absent = matched(found.matrix, saved, path)
+    matrix, unknown, absent = matched(_spelt_as_known(found.matrix, saved, source.ignore_case), saved, path)
+    matrix = by(without_codes(matrix, check_codes(source.missing_values)), _shift_of(notes))
     check_negative(matrix)
     matrix = divided(as_values(matrix, notes.get("values", "raw")), saved.spreads)
     samples, features = numbered(matrix.rows, matrix.X.shape[0]), numbered(saved.features, matrix.X.shape[1])
@@ -100,6 +105,20 @@ def source_of(source: Reading, gaps: bool) -> Reading:
     return replace(source, missing=gaps, empty=gaps)
 
 
+def _spelt_as_known(matrix: Any, saved: SavedModel, ignore_case: bool) -> Any:
+    """Triples whose columns are called as those of the model if they differ only in capitals or spaces; or a note."""
+    if not matrix.triples or saved.features is None:
+        return matrix
+    alike = dict(would_be_known(matrix.columns, saved.features))
+    if alike and not ignore_case:
+        (given, known), are = next(iter(alike.items())), "is" if len(alike) == 1 else "are"
+        which = f"{count(len(alike), 'column')}, such as {given!r} for {known!r}, {are}"
+        say(f"Note: {which} known to the model in another spelling; to ignore capitals and spaces, add --ignore-case.")
+    if not alike or not ignore_case:
+        return matrix
+    return replace(matrix, columns=np.array([alike.get(str(name), str(name)) for name in matrix.columns]))
+
+
 def _triples_of(notes: Mapping[str, str]) -> tuple[str, ...]:
     """Columns of the triples that the model was fitted to, if it was; a made-up file may hold anything."""
     try:
@@ -108,6 +127,15 @@ def _triples_of(notes: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     usual = isinstance(names, list) and len(names) in (2, 3) and all(isinstance(name, str) for name in names)
     return tuple(names) if usual else ()
+
+
+def _shift_of(notes: Mapping[str, str]) -> float:
+    """What was added to each value of the fit; a made-up file may hold anything."""
+    try:
+        shift = float(notes.get("shift", "0"))
+    except ValueError:
+        return 0.0
+    return shift if np.isfinite(shift) else 0.0
 
 
 def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, int, int]:
@@ -155,8 +183,11 @@ def matched(matrix: Any, saved: SavedModel, path: Path) -> tuple[NamedMatrix, in
     ):
         have = "1 column of the data has" if len(empty) == 1 else f"{len(empty):,} columns of the data have"
         say(f"{have} no value, and {'is' if len(empty) == 1 else 'are'} taken as missing: {listed(empty)}.")
-    X = _placed(matrix.X, [given[wanted[j]] for j in common], common, n_features)
-    return replace(matrix, X=X, columns=np.asarray(saved.features)), len(unknown), len(absent)
+    taken = [given[wanted[j]] for j in common]
+    X, returned = (
+        None if each is None else _placed(each, taken, common, n_features) for each in (matrix.X, matrix.returned)
+    )
+    return replace(matrix, X=X, returned=returned, columns=np.asarray(saved.features)), len(unknown), len(absent)
 
 
 def _placed(X: Any, taken: list[int], places: list[int], n_features: int) -> Any:
@@ -197,7 +228,8 @@ def _beyond(X: Any, saved: SavedModel, features: Any) -> list[str]:
     own, before = new[:, most], dense_with_gaps(saved.X[:, [most]])
     logs = np.expm1 if (saved.notes or {}).get("values") == "log" else np.asarray
     unit = 1.0 if saved.spreads is None else saved.spreads[most]
-    ends = [f"{float(logs(end(each) * unit)):.4g}" for each in (own, before) for end in (np.nanmin, np.nanmax)]
+    shift = _shift_of(saved.notes or {})
+    ends = [f"{float(logs(end(each) * unit) - shift):.4g}" for each in (own, before) for end in (np.nanmin, np.nanmax)]
     where = f"most in {str(features[most])!r}, with {ends[0]} to {ends[1]} here and {ends[2]} to {ends[3]} in the fit"
     lie = f"{n:,} of {known:,} values {'lies' if n == 1 else 'lie'} outside the range of the values of the fit"
     return [f"{lie}, {where}. Check that they are in the same unit."]
@@ -213,8 +245,7 @@ def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[
     else:
         write_samples(model.positions(matrix.X), samples, "position", places.out, matrix.row_title)
     if places.suggestions is not None:
-        best = model.recommend(matrix.X, places.recommend, samples=samples, features=features)
-        write_table(retitled(best, matrix.row_title, matrix.column_title), places.suggestions)
+        write_table(suggested(model, matrix, places.recommend, samples, features), places.suggestions)
     if "rows" in places.alike:
         numbers = np.arange(len(model.embedding_))
         table = model.similar(matrix.X, places.similar, axis="rows", X=saved.X, samples=numbers)
@@ -225,3 +256,5 @@ def _write(saved: SavedModel, matrix: NamedMatrix, places: Places, names: tuple[
     if places.fill is not None:
         compared = None if saved.X is None else compared_with_means(model, saved)
         write_filled(Filling(matrix, names, values, saved.spreads, saved.X), model, compared, places.fill)
+        for note in [] if compared is None else worse_columns(compared, matrix, fill=True, scaled=True):
+            say(f"Note: {note}")

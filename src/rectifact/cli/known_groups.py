@@ -97,7 +97,7 @@ def read_groups(
         more = _would_match(table[key], names) - n_found
         hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
         hint += "; for these, add --ignore-case" if hint and what == "node" else ""
-        say(f"{said} matched by {by}: {n_found:,} of {count(n_samples, what)}{hint}.")
+        say(f"{said} matched by {by}: {n_found} of {count(n_samples, what)}{hint}.")
         return Groups({column: _numbers(values)})
     if joined:
         _refuse_other_names(table.drop(columns=column), names, column, path, what)

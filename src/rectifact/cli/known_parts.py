@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from rectifact.cli.embed_outputs import listed as quoted
 from rectifact.cli.outcome import Outcome
-from rectifact.cli.part_outputs import Shown, listed
+from rectifact.cli.part_outputs import Shown, listed, rows_of
 from rectifact.cli.reading import READING, Reading
 from rectifact.cli.tables import as_json, save_arrays
 from rectifact.cli.terminal import STDOUT, say, show_plain
@@ -22,7 +23,8 @@ from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
 from rectifact.parts.terms import PARTS, TOPICS
-from rectifact.parts.topics import CLEAR_SHARE, FEW_KNOWN, HARDLY, about_documents, few_known, hardly_explained
+from rectifact.parts.topics import CLEAR_SHARE, FEW_KNOWN, HARDLY, about_documents, few_known
+from rectifact.parts.unexplained import hardly_explained, missing_subject
 
 USED = ("data", "known", "out", "weights", "shares", "report", "as_json", *READING)
 """Parameters of the command that have an effect with ``--model``."""
@@ -52,9 +54,9 @@ def apply_saved(
     names = numbered(saved.features, components.shape[1])
     known = matrix.known if isinstance(matrix, Corpus) else None
     about = about_documents(model, matrix.X, W) if terms == TOPICS else {}
-    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known, about)
+    shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known, about, rows_of(matrix))
     if out is not None:
-        save_arrays(out, {"weights": W, "samples": samples})
+        save_arrays(out, shown.arrays())
     nowhere = out is None and outcome.report is None and not outcome.as_json
     if weights is not None or nowhere:
         shown.write_weights(weights or STDOUT, matrix.row_title, as_shares)
@@ -66,7 +68,10 @@ def apply_saved(
     )
     if known is not None:
         say(_clear_said(shown))
-    findings = [] if known is None else few_known(known, samples) + hardly_explained(about["residual"], new=True)
+    findings = []
+    if known is not None:
+        subject = missing_subject(model, matrix.X, about["residual"], names, new=True)
+        findings = few_known(known, samples) + hardly_explained(about["residual"], subject, new=True)
     for finding in findings:
         say(finding.on_command_line())
     if outcome.report is not None:
@@ -115,7 +120,7 @@ def _counted(found: Input, saved: SavedModel, path: Path) -> Corpus:
         f"The model knows {share:.0%} of the words of a text on average, not counting those that were left out; "
         f"{used} of its {len(saved.vocabulary.words)} words {'occurs' if used == 1 else 'occur'}."
     )
-    return replace(corpus, rows=found.names, row_title=found.title)
+    return replace(corpus, rows=found.names, row_title=found.title, all_rows=found.rows)
 
 
 def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
@@ -123,7 +128,7 @@ def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
     matrix: Any = found.matrix
     if saved.vocabulary is not None:
         raise InputError(f"{str(path)!r} was fitted to texts, and the data holds none.", "Name a --text-column.")
-    wanted, n_features = saved.features, saved.model.components_.shape[1]
+    wanted, n_features = saved.features, saved.model.n_features_in_
     both_named = matrix.columns is not None and wanted is not None
     if both_named and set(map(str, matrix.columns)) >= set(map(str, wanted)):
         place = {str(name): j for j, name in enumerate(matrix.columns)}
@@ -133,15 +138,26 @@ def aligned(found: Input, saved: SavedModel, path: Path) -> NamedMatrix:
             say(f"{count(extra, 'column')} that the model does not have left out.")
         X = matrix.X[:, order]
         return replace(matrix, X=sp.csr_array(X) if sp.issparse(X) else X, columns=np.asarray(wanted))
+    if both_named:
+        _check_none_missing(list(map(str, matrix.columns)), list(map(str, wanted)))
     if matrix.X.shape[1] != n_features:
-        lacking = [
-            str(name) for name in (wanted if wanted is not None else ()) if both_named and name not in matrix.columns
-        ]
-        first = f"; {lacking[0]!r} is missing" if lacking else ""
+        first = f"; {str(wanted[0])!r} is missing" if both_named else ""
         raise InputError(
             f"The model has {count(n_features, 'feature')}, and the data has {matrix.X.shape[1]}{first}.",
             "Give samples with the same features.",
         )
-    if both_named and list(map(str, matrix.columns)) != list(map(str, wanted)):
+    if both_named:
         say("The names of the columns are not those of the model; they are taken in their order.")
     return NamedMatrix(matrix.X, matrix.rows, matrix.columns, matrix.row_title, matrix.column_title)
+
+
+def _check_none_missing(given: list[str], wanted: list[str]) -> None:
+    """Refuse data that has some columns of the model and lacks others: taken in their order, they would be mixed up."""
+    missing, unknown = ([name for name in a if name not in set(b)] for a, b in ((wanted, given), (given, wanted)))
+    if not missing or len(missing) == len(wanted):
+        return
+    n, has = len(missing), f"; it has {quoted(unknown)} instead" if unknown else ""
+    raise InputError(
+        f"{count(n, 'column')} of the model {'is' if n == 1 else 'are'} not in the data: {quoted(missing)}{has}.",
+        f"Add {'it' if n == 1 else 'them'}, named as in the model.",
+    )

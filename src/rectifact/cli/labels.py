@@ -14,6 +14,7 @@ from rectifact.cli import options
 from rectifact.cli.dask_options import check_cluster, cluster_of
 from rectifact.cli.outcome import Outcome, fitting, how_it_ended, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
+from rectifact.cli.reading import Sheet
 from rectifact.cli.tables import (
     check_json_name,
     check_parts_name,
@@ -36,10 +37,12 @@ from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
 from rectifact.crowd.data.wide import wide_table, without_columns
+from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.io.files import real_path
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
 
+IN_PARTS = "a folder of Parquet files, or several files"
 IN_MEMORY = "Leave out what needs all answers in memory, or give one file."
 
 
@@ -47,9 +50,9 @@ def labels(
     answers: Annotated[
         list[Path],
         typer.Argument(
-            help="CSV, TSV, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an export of "
-            "Label Studio, Prodigy or Argilla, or an Inspect log. Or partitioned answers, which Dask reads: a folder "
-            "of Parquet files, or several Parquet files."
+            help="CSV, TSV, Excel, Parquet, JSON or JSONL file with one answer per row: task, worker, label. Or an "
+            "export of Label Studio, Prodigy or Argilla, or an Inspect log. Or partitioned answers, which Dask reads: "
+            "a folder of Parquet files, or several Parquet files."
         ),
     ],
     out: Annotated[
@@ -75,6 +78,7 @@ def labels(
     label: options.Label = None,
     wide: options.Wide = False,
     drop: options.Drop = None,
+    sheet: Sheet = None,
     gold: Annotated[
         Path | None, typer.Option(help="File of labels known to be right, with columns task and label (or truth).")
     ] = None,
@@ -133,12 +137,11 @@ def labels(
         check_json_name(label_studio)
     others = [None if name is None else Path(name) for name in (groups, costs)]
     outcome.check(out, [*answers, gold, workers, plan, label_studio, *others])
-    parts = "a folder of Parquet files, or several files"
-    check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=parts)
+    check_cluster(scheduler, local_cluster, in_parts=partitioned, parts=IN_PARTS)
     if partitioned:
         reading: dict[str, Any] = {"format": form, "field": field, "label-studio": label_studio, "classes": classes}
         reading |= {"costs": costs, "target": target, "probabilities": probabilities, "text-column": text_column}
-        in_memory: dict[str, Any] = {"wide": wide, "drop": drop, "plan": plan, "calibrate": calibrate}
+        in_memory: dict[str, Any] = {"wide": wide, "drop": drop, "sheet": sheet, "plan": plan, "calibrate": calibrate}
         _refuse("not available for partitioned answers", IN_MEMORY, **in_memory, report=report, save=save, **reading)
     if model == "majority":
         learning: dict[str, Any] = {"gold": gold, "groups": groups, "ordinal": ordinal, "calibrate": calibrate}
@@ -154,14 +157,15 @@ def labels(
             columns: dict[str, Any] = {"task": task, "worker": worker, "label": label, "missing": no_answers(missing)}
             data: Any
             texts = None
+            source: Any = answers[0] if partitioned else chosen_sheet(answers[0], sheet)
             if partitioned:
                 data = read_lazy(answers if len(answers) > 1 else answers[0], **columns)
             else:
                 order = None if classes is None else split_names(classes)
                 reading = {"format": form, "field": field, **columns}
-                data, texts = _read(answers[0], text_column, wide, drop, order, reading)
+                data, texts = _read(source, text_column, wide, drop, order, reading)
             known = gold if gold is not None or data.gold is None else pd.Series(data.gold[1], index=data.gold[0])
-            families = None if groups is None else _groups(groups, answers[0], partitioned or wide, worker)
+            families = None if groups is None else _groups(groups, source, partitioned or wide, worker)
             fitted.fit(data, **({} if model == "majority" else {"gold": known, "groups": families}))
             audit = None if known is None or model == "majority" else audit_of(fitted)
             if calibrate:
@@ -169,7 +173,7 @@ def labels(
             planning.check_names(fitted)
             needed = planning.needed(fitted)
         summary = summary_of(fitted, probabilities=probabilities)
-        (write_parts if partitioned else write_table)(named_as_read(summary.result, data.columns), out)
+        _write_labels(summary.result, data, out)
         if workers is not None:
             write_table(summary.workers, workers)
         planned = planning.write(fitted, shown=report is not None)
@@ -187,18 +191,23 @@ def labels(
 
 
 def _read(
-    path: Path, text_column: str | None, wide: bool, drop: str | None, order: list[str] | None, options: dict[str, Any]
+    answers: Any,
+    text_column: str | None,
+    wide: bool,
+    drop: str | None,
+    order: list[str] | None,
+    options: dict[str, Any],
 ) -> tuple[Any, Any]:
     """The answers with classes in ``order``, and the texts of the tasks, if there is a column of them."""
-    source: Any = without_columns(path, split_names(drop or ""), wide)
-    source, options["task"] = with_joined_task(source, options["task"], wide=wide, keep=[text_column])
+    source: Any = without_columns(answers, split_names(drop or ""), wide)
+    source, options["task"] = with_joined_task(source, options["task"])
     texts = None
     if wide and text_column is not None:
         source, beside = wide_table(source, [text_column], options["task"])
         if text_column not in beside:
             raise no_text_column(text_column)
         texts = beside[text_column]
-    if source is not path:
+    if not isinstance(source, Path):
         options = {name: value for name, value in options.items() if name not in ("format", "field")}
     # Labels that differ only in case are one as they are read, unless the order lists them apart.
     apart = order is not None and len({fold(name) for name in order}) < len(order)
@@ -207,11 +216,19 @@ def _read(
     return data, texts if wide or text_column is None else texts_in(source, data, text_column)
 
 
+def _write_labels(table: Any, data: Any, out: Path) -> None:
+    """One row per task, in columns named as in the answers; partitioned answers have a table of Dask."""
+    if isinstance(table, pd.DataFrame):
+        write_table(named_as_read(table, data.columns, data.task_parts), out)
+    else:
+        write_parts(named_as_read(table, data.columns), out)
+
+
 def _said(audit: Audit | None, notes: list[str]) -> dict[str, Any]:
     return ({} if audit is None else {"audit": vars(audit)}) | {"warnings": notes}
 
 
-def _groups(groups: str, answers: Path, without_column: bool, worker: str | None) -> Any:
+def _groups(groups: str, answers: Any, without_column: bool, worker: str | None) -> Any:
     """Groups from a column of the answers of that name, or else from a file."""
     found = None if without_column else groups_in_column(answers, groups, worker)
     if found is None and not Path(groups).is_file():
@@ -249,7 +266,8 @@ def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task:
     """Tasks for Label Studio with labels as predictions: those of the export that was read, or new ones."""
     rows = zip(result["task"].tolist(), result["label"].tolist(), result["confidence"].tolist(), strict=True)
     if data.source.get("format") != "label-studio":
-        yield from (studio.new_task(*row) for row in rows)
+        parts = data.task_parts.items()
+        yield from (studio.new_task(*row, {name: by.get(row[0]) for name, by in parts}) for row in rows)
         return
     found = {plain_text(name): (label, confidence) for name, label, confidence in rows}
     for _, record in json_records(path):

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from rectifact.cli.tables import check_different_files
@@ -43,13 +42,11 @@ def check_image_shape(text: str | None, n_features: int) -> tuple[int, int] | No
 def fitting(what: str, model: Any) -> Iterator[list[warnings.WarningMessage]]:
     """Show the progress of the model while it is fitted, and collect the warnings, for :func:`say_warnings`."""
     say_more(f"{what} with {model!r} on {_where(model)}")
-    begun = perf_counter()
     most = getattr(model, "max_iter", None)
     with progress(what, most) as callback, warnings.catch_warnings(record=True, action="always") as caught:
         if most is not None:
             model.set_params(callbacks=[callback])
         yield caught
-    say_more(f"{what}: done after {perf_counter() - begun:.3g} s")
 
 
 def _where(model: Any) -> str:

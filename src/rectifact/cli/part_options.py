@@ -53,6 +53,14 @@ Weights = Annotated[
         "Parquet files, written in parallel."
     ),
 ]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        "--keep",
+        metavar="NAMES",
+        help="Columns of a table of texts that --weights has, too, as they are written there, such as date,country.",
+    ),
+]
 Shares = Annotated[
     bool,
     typer.Option(

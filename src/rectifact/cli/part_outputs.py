@@ -1,5 +1,6 @@
 """What rectifact parts shows and writes: parts or topics with their shares, and the weights of the samples."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,12 +12,19 @@ from numpy.typing import NDArray
 from rich.markup import escape
 from rich.table import Table
 
+from rectifact.cli.reading import names_in
 from rectifact.cli.tables import retitled, samples_table, write_samples, write_table
 from rectifact.core.arrays import Array
+from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
+from rectifact.io.all_rows import AllRows
+from rectifact.parts.documents import Corpus
 from rectifact.parts.terms import TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, clear_documents, documents_by_topic
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, NOTHING, clear_documents, document_shares, documents_by_topic
+
+OWN_COLUMNS = re.compile(r"topic\d+|largest_topic|largest_share|known_words|words|residual|clear")
+"""Columns of --weights."""
 
 NEGLIGIBLE = 1e-6
 """Share of the largest value of a part below which others are not shown."""
@@ -44,6 +52,8 @@ class Shown:
         Share of the words of each document that a saved model knows.
     about : mapping of str to array of shape (n_samples,)
         What else is known about each document, by the name of its column.
+    rows : AllRows or None
+        Rows of the table that documents were read from, of which some may have no text.
     """
 
     components: NDArray[Any]
@@ -57,6 +67,7 @@ class Shown:
     coherence: NDArray[Any] | None
     known: NDArray[Any] | None = None
     about: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    rows: AllRows | None = None
 
     @property
     def share(self) -> NDArray[Any]:
@@ -173,18 +184,25 @@ class Shown:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
 
         Of a text, the share of its largest topic and its residual tell how sure that is, and ``clear`` sums them up.
+        A text of which the topics explain nothing has none: a share of next to nothing would be a large one.
         """
         if self.terms == TOPICS:
-            table = topics_of_documents(self.shares().round(6), self.samples, title, self.known)
-            write_table(table.assign(**self.about, clear=self.clear), path)
+            shares = np.where(np.asarray(self.about["residual"])[:, None] < NOTHING, self.shares(), 0)
+            table = topics_of_documents(shares.round(6), self.samples, title, self.known)
+            table = table.assign(**self.about, clear=self.clear)
+            write_table(table if self.rows is None else self.rows.put(table), path)
         else:
             write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
 
+    def arrays(self) -> dict[str, Any]:
+        """Weights and names of the samples, for -o; rows without text have weights of zero."""
+        if self.rows is None:
+            return {"weights": self.W, "samples": self.samples}
+        return {"weights": self.rows.spread(self.W), "samples": self.rows.names}
+
     def shares(self) -> NDArray[Any]:
         """Share of each part in each sample; each row sums to 1, or to 0 where a sample has no part."""
-        size = np.asarray(self.W, dtype=float) * np.abs(self.components).sum(axis=1)
-        total = size.sum(axis=1, keepdims=True)
-        return np.asarray(size / np.where(total > 0, total, 1))
+        return document_shares(self.W, self.components)
 
 
 def topics_of_documents(
@@ -207,6 +225,20 @@ def topics_of_documents(
     if known is not None:
         table.insert(3, "known_words", np.round(known, 4))
     return table
+
+
+def rows_of(matrix: Any) -> AllRows | None:
+    """Rows of the table that documents were read from, if they were."""
+    return matrix.all_rows if isinstance(matrix, Corpus) else None
+
+
+def check_kept(names: str | None, writes_weights: bool) -> None:
+    """Refuse columns to keep that --weights could not have."""
+    if names and not writes_weights:
+        raise InputError("--keep adds columns to --weights, which is not given.", "Give --weights FILE as well.")
+    for name in names_in(names):
+        if OWN_COLUMNS.fullmatch(name):
+            raise InputError(f"--keep {name!r} is the name of a column that --weights has.", "Rename it in your table.")
 
 
 def listed(findings: list[Finding]) -> list[dict[str, str]]:

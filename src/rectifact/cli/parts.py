@@ -16,7 +16,7 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_outputs import Shown, listed
+from rectifact.cli.part_outputs import Shown, check_kept, listed, rows_of
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
@@ -37,10 +37,12 @@ from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.languages import other_language
+from rectifact.parts.near_copies import copied
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import about_documents, explained_by, hardly_explained, repeated_texts
+from rectifact.parts.topics import about_documents, explained_by, repeated_texts
+from rectifact.parts.unexplained import hardly_explained, missing_subject
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -55,6 +57,7 @@ def parts(
     features: own.Features = None,
     weights: own.Weights = None,
     shares: own.Shares = False,
+    keep: own.Keep = None,
     known: own.Known = None,
     method: own.Method = "and",
     init: own.Init = "auto",
@@ -103,8 +106,8 @@ def parts(
     how_many, outcome = check_numbers(numbers), Outcome(report, save, as_json, data)
     in_chunks = not text and holds_chunks(data)
     named = triples, text_column, id_column, rows, columns, drop, transpose, table, header, sheet, text
-    source = Reading(*named, missing=missing, repeats=repeats, thousands=thousands)
-    _check_source(source, in_chunks, bootstrap, shares)
+    source = Reading(*named, missing=missing, repeats=repeats, thousands=thousands, keep=keep)
+    _check_source(source, in_chunks, bootstrap, shares, bool(weights or known))
     _check_files(out, features, weights, as_json)
     check_outputs(data, weights, [out, features, save], in_chunks=in_chunks)
     outcome.check(out, [data, features, weights, known])
@@ -136,17 +139,17 @@ def parts(
             W = _numbered(model, model.transform(X), terms)
         stability = stability or (terms == TOPICS and halves_are_cheap(X, model))
         found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
-        shown = _shown(found, W, X, (samples, names), terms, top)
+        shown = replace(_shown(found, W, X, (samples, names), terms, top), rows=rows_of(matrix))
         found.say_choice()
         if out is not None:
-            known_too = {} if in_chunks else {"weights": W, "samples": samples}
+            known_too = {} if in_chunks else shown.arrays()
             known_too |= {"background": model.background_} if background else {}
             save_arrays(out, {"components": model.components_, "features": names} | known_too | found.arrays)
         if features is not None:
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(matrix, shown, words["stop_words"], source)
+        about = [] if in_chunks else _about_data(model, matrix, shown, words["stop_words"], source)
         findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
         if not as_json:
             _show_table(shown, (weights, features), any((out, features, weights, report, save)))
@@ -229,10 +232,13 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     return summary | found.summary
 
 
-def _about_data(matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
+def _about_data(model: Any, matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
     """What is odd about the documents, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        odd = hardly_explained(shown.about["residual"]) + repeated_texts(matrix.texts, matrix.X, shown.samples)
+        subject = missing_subject(model, matrix.X, shown.about["residual"], shown.names)
+        odd = hardly_explained(shown.about["residual"], subject)
+        odd += repeated_texts(matrix.texts, matrix.X, shown.samples)
+        odd += copied(matrix.documents, shown.leading())
         return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
     if matrix.columns is None or source.transpose:
         return []
@@ -279,9 +285,10 @@ def _model_options(method: str, init: str, decode: str | None, chosen: dict[str,
     return {name: None if value == "none" else value for name, value in given.items()} | {"init": start}
 
 
-def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool) -> None:
+def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool, writes_weights: bool) -> None:
     """Refuse options that do not fit the data."""
     source.check(in_chunks)
+    check_kept(source.keep, writes_weights)
     if bootstrap and in_chunks:
         raise InputError("--bootstrap needs a matrix in memory, and this one is in chunks.", "Use --stability.")
     if shares and in_chunks:
@@ -314,8 +321,10 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
             say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:
             say(f"Only the {words['max_words']} most frequent words count; --max-words takes more.")
+        if wordless := word_options.without_words(corpus.X, found.names):
+            say(wordless)
         read_from = corpus.vocabulary and replace(corpus.vocabulary, text_columns=reading.names_in(source.text_column))
-        return replace(corpus, rows=found.names, row_title=found.title, vocabulary=read_from)
+        return replace(corpus, rows=found.names, row_title=found.title, vocabulary=read_from, all_rows=found.rows)
     if text or found.matrix is None:
         raise InputError(
             f"{str(data)!r} holds no column of texts.", "Leave --text out, or name one with --text-column."

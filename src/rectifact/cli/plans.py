@@ -1,5 +1,6 @@
 """What to label next and whom to ask, for the commands that plan: checks, the table, and how many answers it takes."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from rectifact.cli.outcome import say_warnings
 from rectifact.cli.tables import check_table_name, named_as_read, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
@@ -86,19 +88,25 @@ class Planning:
         self, model: DawidSkene, default: Sequence[Any] | None = None, *, shown: bool = False
     ) -> pd.DataFrame | None:
         """Write the plan, if one was asked for, and say what it promises; ``shown`` in a report, it is returned."""
-        table = None if self.path is None and not shown else self.table(model, default)
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            table = None if self.path is None and not shown else self.table(model, default)
+        say_warnings(caught, "labels")
         if self.path is None or table is None:
             return table
+        named = model._answers.columns, model._answers.task_parts
         if self._buys(default):
-            write_table(named_as_read(table, model._answers.columns), self.path)
-            self._promise(table, model)
+            write_table(named_as_read(table, *named), self.path)
+            if not caught:  # else it promises nothing
+                self._promise(table, model)
             return table
         asked = table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names))))
-        write_table(named_as_read(asked, model._answers.columns), self.path)
+        write_table(named_as_read(asked, *named), self.path)
         say(
             f"The plan has {len(table)} of {len(model.tasks_)} tasks: those where one more answer is expected to "
             f"provide {LEAST_GAIN} bits or more, up to a limit of {MOST_PLANNED} tasks."
         )
+        if len(table) and not table["workers"].map(len).any():
+            say("Every worker has answered every task of the plan: let somebody new answer these tasks.")
         return table
 
     def _promise(self, bought: pd.DataFrame, model: DawidSkene) -> None:

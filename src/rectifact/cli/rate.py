@@ -17,11 +17,13 @@ from rich.text import Text
 
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
+from rectifact.cli.reading import Sheet
 from rectifact.cli.tables import check_table_name, write_table
-from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain
+from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain, show_read
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.wide import grouped_answers, without_columns
+from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.crowd.events import judge
 from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
 from rectifact.io.files import real_path
@@ -34,8 +36,8 @@ def rate(
     answers: Annotated[
         Path,
         typer.Argument(
-            help="CSV, TSV, Parquet, JSON or JSONL file with one answer of a judge per row: task, worker, label. Or an "
-            "export of Label Studio, Prodigy or Argilla, or an Inspect log."
+            help="CSV, TSV, Excel, Parquet, JSON or JSONL file with one answer of a judge per row: task, worker, "
+            "label. Or an export of Label Studio, Prodigy or Argilla, or an Inspect log."
         ),
     ],
     gold: Annotated[
@@ -75,6 +77,7 @@ def rate(
     label: options.Label = None,
     wide: options.Wide = False,
     drop: options.Drop = None,
+    sheet: Sheet = None,
     missing: options.Missing = "auto",
     report: options.Report = None,
     as_json: options.Json = False,
@@ -85,7 +88,7 @@ def rate(
     columns = {"task": task, "worker": worker, "label": label}
     with progress("judging"), warnings.catch_warnings(record=True, action="always") as caught:
         order = None if classes is None else split_names(classes)
-        source = without_columns(answers, split_names(drop or ""), wide)
+        source = without_columns(chosen_sheet(answers, sheet), split_names(drop or ""), wide)
         reading: dict[str, Any] = {} if source is not answers else {"form": form, "question": field}
         reading |= {"classes": order, "asked": positive or None}
         data, groups = grouped_answers(source, by, columns, wide, no_answers(missing), **reading)
@@ -124,7 +127,7 @@ def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None,
 
 def _show(found: Rates, read: str) -> None:
     """What was read, tables for people and the result in sentences, all on the standard output."""
-    show_plain(read)
+    show_read(read)
     what, interval = found.quantity.what, f"with {found.confidence:.0%} interval"
     show(_rates(found, f"{what[0].upper()}{what[1:]}, {interval}"))
     if len(found.differences):
@@ -170,13 +173,15 @@ def _differences(found: Rates, title: str) -> Table:
         "p-value",
         "judges alone",
     ]
-    table = Table(*columns, "labels", *_needed_column(found), title=title, title_justify="left")
+    paired = ["pairs"] if found.differences["pairs"].any() else []
+    table = Table(*columns, "labels", *paired, *_needed_column(found), title=title, title_justify="left")
     for row in found.differences.head(MOST_SHOWN).to_dict("records"):
         cells: list[Any] = [Text(f"{row['second']} minus {row['first']}")]
         for of in ("", "human_"):
             cells += _cells(row, f"{of}difference", of, change)
             cells.append("–" if np.isnan(row[f"{of}p_value"]) else f"{row[f'{of}p_value']:.2g}")
-        table.add_row(*cells, change(row["judge_difference"]), str(row["labels"]), *_needed(row, found))
+        numbers = [str(row[name]) for name in ("labels", *paired)]
+        table.add_row(*cells, change(row["judge_difference"]), *numbers, *_needed(row, found))
     if len(found.differences) > MOST_SHOWN:
         table.caption = f"{count(len(found.differences) - MOST_SHOWN, 'more row')} with -o."
     return table

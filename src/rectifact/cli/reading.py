@@ -25,10 +25,14 @@ from rectifact.io.inputs import TABLES, Input, Request, is_plain_text, read_inpu
 from rectifact.io.partitions import LazyMatrix, read_chunks
 from rectifact.io.single_cell import holds_10x
 from rectifact.io.sniff import suffix_of
+from rectifact.io.stray_texts import codes_in
 from rectifact.io.text import text_suffix
 from rectifact.parts.documents import is_document, read_documents
 
 STDIN = STDOUT  # both are called -
+
+AS_THEY_ARE = ["id_column", "table", "graph", "header", "weight", "repeats", "returns", "empty", "ignore_case", "split"]
+"""Options that ``io.inputs`` takes under the same name."""
 
 FILES = (
     ".csv, .tsv, .xlsx, .parquet, .jsonl, .npz, .npy, .mtx, .h5ad, a 10x folder, or - for standard input; see --table, "
@@ -102,7 +106,7 @@ IdColumn = Annotated[
 Rows = Annotated[
     Path | None,
     typer.Option(
-        "--rows", "--row-names", rich_help_panel=PANEL, help="Text file with the names of the rows, one per line."
+        "--rows", "--row-names", rich_help_panel=PANEL, help="Text file that names each row (before --transpose)."
     ),
 ]
 Columns = Annotated[
@@ -190,6 +194,9 @@ class Reading:
     empty: bool = False
     split: str | None = None
     thousands: str | None = None
+    ignore_case: bool = False
+    keep: str | None = None
+    missing_values: str | None = None
 
     def request(self) -> Request:
         """The same for ``io.inputs``."""
@@ -197,21 +204,11 @@ class Reading:
         listed = file is not None and not file.is_file()
         if listed and file is not None and _is_missing_file(str(self.columns)):
             raise InputError(f"There is no file {str(file)!r}.", "Check the name and the folder.")
-        options = Options(
-            names_in(self.triples),
-            names_in(self.text_column),
-            self.id_column,
-            names_in(self.drop),
-            names_in(self.columns) if listed else (),
-            self.table,
-            self.graph,
-            self.header,
-            self.weight,
-            self.repeats,
-            self.returns,
-            self.empty,
-            self.split,
-        )
+        lists = {"triples": self.triples, "text_columns": self.text_column, "drop": self.drop, "beside": self.keep}
+        said: dict[str, Any] = {name: names_in(value) for name, value in lists.items()}
+        said["missing_texts"] = codes_in(names_in(self.missing_values))[1]
+        said |= {name: getattr(self, name) for name in AS_THEY_ARE}
+        options = Options(**said, keep=names_in(self.columns) if listed else ())
         names: dict[str, Any] = {"rows": self.rows, "columns": None if listed else file}
         how: dict[str, Any] = {"sheet": self.sheet, "missing": self.missing, "thousands": self.thousands}
         return Request(options, transpose=self.transpose, **how, **names)
@@ -231,18 +228,23 @@ class Reading:
         and no option says otherwise.
         """
         with given(path) as file:
-            if purpose == "parts" and self._holds_texts(file):
-                with warnings.catch_warnings(record=True, action="always") as caught:
+            with warnings.catch_warnings(record=True, action="always") as caught:
+                if purpose == "parts" and self._holds_texts(file):
                     documents, names = read_documents(file)
-                each = f"one per {_endings(names)} file" if file.is_dir() else "one per line"
-                said = [f"Read as texts: {count(len(names), 'document')}, {each}.", *(str(w.message) for w in caught)]
-                found = Input(" ".join(said), documents=documents, names=names)
-            else:
-                request = self.request()
-                options = replace(request.options, usual_texts=usual_texts, usual_triples=usual_triples)
-                found = read_input(file, purpose, replace(request, options=options))
+                    each = f"one per {_endings(names)} file" if file.is_dir() else "one per line"
+                    said = f"Read as texts: {count(len(names), 'document')}, {each}."
+                    found = Input(said, documents=documents, names=names)
+                else:
+                    request = self.request()
+                    options = replace(request.options, usual_texts=usual_texts, usual_triples=usual_triples)
+                    found = read_input(file, purpose, replace(request, options=options))
+            notes = dict.fromkeys(str(_about_stdin(w.message, file) if path == STDIN else w.message) for w in caught)
+            found = replace(found, said=" ".join([found.said, *notes]))
             if path == STDIN and found.matrix is not None:
                 found = replace(found, matrix=replace(found.matrix, X=in_memory(found.matrix.X)))
+        if self.keep and found.rows is None:
+            what = f"--keep takes columns of a table of texts, and {str(path)!r} is not one."
+            raise InputError(what, "Leave it out, or name the column of texts with --text-column.")
         say(found.said.replace(f"; {unsaid}", "") if unsaid else found.said)
         return found
 
@@ -331,8 +333,10 @@ def given(path: Path) -> Iterator[Path]:
             raise _about_stdin(error, named) from error
 
 
-def _about_stdin(error: InputError, path: Path) -> Message:
-    """The same error with the standard input in place of the file that stands for it."""
+def _about_stdin(error: Any, path: Path) -> Message:
+    """The same error or warning with the standard input in place of the file that stands for it."""
+    if not isinstance(error, Message):
+        return error
 
     def put(text: Any) -> Any:
         return text if text is None else text.replace(repr(str(path)), "the standard input").replace(str(path), "-")

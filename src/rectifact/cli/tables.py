@@ -84,7 +84,7 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     _write([frame], path)
 
 
-def named_as_read(frame: Any, columns: Mapping[str, str]) -> Any:
+def named_as_read(frame: Any, columns: Mapping[str, str], parts: Mapping[str, Mapping[Any, Any]] | None = None) -> Any:
     """A table in which task and label are called as in the file that was read.
 
     Parameters
@@ -93,13 +93,23 @@ def named_as_read(frame: Any, columns: Mapping[str, str]) -> Any:
         Of pandas or Dask.
     columns : mapping
         Names of the columns by role; a name that the table has for something else is not used.
+    parts : mapping, default None
+        Columns that name a task together, by task, which take the place of the column of tasks.
 
     Examples
     --------
     >>> frame = pd.DataFrame({"task": [1], "label": ["pass"], "confidence": [0.9]})
     >>> named_as_read(frame, {"task": "item", "worker": "judge", "label": "confidence"}).columns.tolist()
     ['item', 'label', 'confidence']
+    >>> frame = pd.DataFrame({"task": ["7, v1"], "label": ["pass"]})
+    >>> named_as_read(frame, {}, {"id": {"7, v1": 7}, "version": {"7, v1": "v1"}}).to_dict("records")
+    [{'id': 7, 'version': 'v1', 'label': 'pass'}]
     """
+    if parts and not set(parts) & set(frame.columns):
+        place = frame.columns.get_loc("task")
+        tasks, frame = frame["task"], frame.drop(columns="task")
+        for name, values in reversed(list(parts.items())):
+            frame.insert(place, name, [values.get(task) for task in tasks])
     given = {role: columns[role] for role in ("task", "label") if role in columns}
     return frame.rename(columns={role: name for role, name in given.items() if name not in frame.columns})
 

@@ -96,14 +96,14 @@ def complain(text: str) -> None:
 def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
     """Show how far something is: one bar over all starts, with the remaining time, if stderr is a terminal.
 
-    With ``-v``, lines with iteration and loss are printed as well, at most one a second. The callback is for the
-    numbers that a search tries; runs report by themselves.
+    With ``-v``, lines with iteration and loss are printed as well, at most one a second, and how long it took. The
+    callback is for the numbers that a search tries; runs report by themselves.
     """
     columns: list[ProgressColumn | str] = [SpinnerColumn(), "{task.description}", TimeElapsedColumn()]
     if max_iter is not None:
         columns += [BarColumn(bar_width=20), "{task.fields[remaining]}"]
     hidden = not messages.is_terminal or _level <= QUIET
-    waiting, line = Waiting(), Line(what)
+    waiting, line, begun = Waiting(), Line(what), perf_counter()
     with Progress(*columns, console=messages, transient=True, disable=hidden) as bars:
         bar = bars.add_task(what, total=None if max_iter is None else 1.0, remaining="")
         tried = ""
@@ -126,6 +126,7 @@ def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
 
         with watching(see):
             yield note
+    say_more(f"{what}: done after {perf_counter() - begun:.3g} s")
 
 
 class Line:
@@ -153,6 +154,12 @@ def show_plain(text: str) -> None:
     """Print one line for programs on the standard output."""
     with writing_to_stdout():
         sys.stdout.write(text + "\n")
+
+
+def show_read(text: str) -> None:
+    """Print what was read above the results on the standard output, unless it should be quiet."""
+    if _level > QUIET:
+        show_plain(text)
 
 
 def show(what: Any) -> None:

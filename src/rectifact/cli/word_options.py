@@ -1,8 +1,10 @@
 """Options of rectifact parts that say which words of texts count, and how."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
+import scipy.sparse as sp
 import typer
 
 from rectifact.core.errors import count
@@ -103,3 +105,20 @@ def common_left_out(words: Sequence[str], max_df: float) -> str:
     listed = ", ".join(words[:MOST_NAMED]) + (", ..." if len(words) > MOST_NAMED else "")
     are, them = ("is", "it") if len(words) == 1 else ("are", "them")
     return f"{count(len(words), 'word')} in more than {limit} {are} left out: {listed}; --max-df 1 keeps {them}."
+
+
+def without_words(X: Any, names: Any) -> str:
+    """One sentence about documents none of whose words counts, which have no topic; nothing if there are none.
+
+    Examples
+    --------
+    >>> without_words(sp.csr_array([[1, 0], [0, 0], [0, 0]]), ["a", "b", "c"])
+    "2 documents without a word that counts, such as 'b', have no topic."
+    """
+    empty = np.flatnonzero(np.diff(sp.csr_array(X).indptr) == 0)
+    if not len(empty):
+        return ""
+    has, such = ("has", "") if len(empty) == 1 else ("have", "such as ")
+    return (
+        f"{count(len(empty), 'document')} without a word that counts, {such}{str(names[empty[0]])!r}, {has} no topic."
+    )

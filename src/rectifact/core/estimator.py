@@ -1,4 +1,4 @@
-"""What all estimators with a loop have in common: the parameters of a run."""
+"""What estimators have in common: the parameters of a run, copies without output, and what counts as names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,6 +55,17 @@ class Iterative(BaseEstimator):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """The parameters that differ from their defaults; arrays by their shapes."""
         return str(BaseEstimator.__repr__(without_arrays(self), N_CHAR_MAX))
+
+
+def are_names(names: Any, n: int) -> bool:
+    """Whether there is one name for each of ``n``, and they do not only count them.
+
+    Examples
+    --------
+    >>> are_names(["a", "b"], 2), are_names(["1", "2"], 2), are_names(["a"], 2), are_names(None, 2)
+    (True, False, False, False)
+    """
+    return names is not None and len(names) == n and list(map(str, names)) != [str(i + 1) for i in range(n)]
 
 
 def quiet_copy(estimator: Any, **options: Any) -> Any:

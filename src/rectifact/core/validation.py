@@ -1,5 +1,6 @@
 """Input validation: data and parameters. Private helpers of scikit-learn are imported here only."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from os import PathLike
@@ -152,18 +153,18 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample.",
         )
     check_not_empty(shape)
+    options = {"accept_sparse": "csr", "dtype": ["float64", "float32"], "ensure_all_finite": False}
     try:
-        checked = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=["float64", "float32"],
-            ensure_all_finite=False,
-        )
+        with warnings.catch_warnings():
+            if hasattr(estimator, "_features"):  # names from a file: matrices without names are as good
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
+            checked = validate_data(estimator, X, reset=reset, **options)
     except TypeError as error:
         raise InputTypeError(f"X cannot be read as a matrix of numbers: {error}.") from error
     except (ValueError, OverflowError) as error:
+        if "feature names should match" in str(error):
+            remedy = "Use X.reindex(columns=model.feature_names_in_), and see which are missing."
+            raise InputError("The columns of X are not those of the fit, in the same order.", remedy) from error
         if "could not convert" not in str(error):
             raise InputError(str(error)) from error
         remedy, first = "Drop such columns, or encode them first.", next(iter(getattr(X, "columns", ())), None)

@@ -23,7 +23,8 @@ from scipy.stats import binom
 
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
-from rectifact.crowd.advice.likeness import DECISIVE, most_alike, pair_agreements
+from rectifact.crowd.advice.likeness import DECISIVE
+from rectifact.crowd.copying import most_alike, pair_agreements
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.people import Panel
@@ -255,7 +256,7 @@ def findings_beside(
     found = [finding for finding in model._findings() if not is_said(finding)]
     if truth is None or not any(finding.finding == DECISIVE for finding in found):
         return found
-    pair = most_alike(panel.answers)
+    pair = most_alike(panel.answers.said())
     told = None if pair is None else copies_by_gold(panel.answers.said(), truth, *pair.pair)
     kept = [finding for finding in found if finding.finding != DECISIVE or told is not False]
     return [_beside_gold(finding) if finding.finding == DECISIVE and told is None else finding for finding in kept]

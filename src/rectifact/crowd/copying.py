@@ -14,6 +14,7 @@ In larger panels two workers decide little; where judges are evaluated, :mod:`re
 there.
 """
 
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -35,8 +36,8 @@ TRIED = 3
 """Pairs that are looked at: those who say the same most often."""
 
 UNDECIDED, AHEAD = 0.9, 0.1
-"""How often two of three workers must say the same, and how much more often than any other two, to be copies or the
-best: the third cannot tell."""
+"""How often two workers must say the same, and how much more often than any other two, to be copies or the best: the
+others cannot tell."""
 
 COPIED = 0.5
 """Share of the answers that a copy takes from its source, at least."""
@@ -60,6 +61,22 @@ class Copy(NamedTuple):
     worker: int
     source: int
     share: float
+
+
+class Likeness(NamedTuple):
+    """The two workers who say the same most often: their numbers, how often, and how often the next pair does.
+
+    ``others`` is None if no other two share enough tasks.
+    """
+
+    pair: tuple[int, int]
+    agreement: float
+    others: float | None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether they may be copies or the best, as they say nearly the same, and no other pair does."""
+        return self.agreement >= UNDECIDED and self.agreement - (self.others or 0.0) >= AHEAD
 
 
 class Patterns(NamedTuple):
@@ -143,14 +160,39 @@ def may_be_copies(B: Operand, n_workers: int) -> bool:
     if n_workers != FEWEST_WORKERS - 1:
         return False
     patterns = patterns_of(B, None, n_workers)
-    shares = []
-    for a, b in combinations(range(n_workers), 2):
-        both = (patterns.said[:, [a, b]] >= 0).all(axis=1)
-        same = both & (patterns.said[:, a] == patterns.said[:, b])
-        n_both = patterns.tasks[both].sum()
-        shares.append(patterns.tasks[same].sum() / n_both if n_both >= COMMON else 0.0)
-    *_, others, most = sorted(shares)
-    return bool(most >= UNDECIDED and most - others >= AHEAD)
+    found = most_alike(patterns.said, patterns.tasks)
+    return found is not None and found.undecided
+
+
+def most_alike(said: NDArray[np.int64], tasks: Floats | None = None) -> Likeness | None:
+    """The two workers who say the same most often; None where no two share enough tasks."""
+    found = sorted(((share, pair) for pair, share in pair_agreements(said, COMMON, tasks)), reverse=True)
+    if not found:
+        return None
+    (agreement, pair), *rest = found
+    return Likeness(pair, agreement, rest[0][0] if rest else None)
+
+
+def pair_agreements(
+    said: NDArray[np.int64], least: int, tasks: Floats | None = None
+) -> Iterator[tuple[tuple[int, int], float]]:
+    """Pairs of workers who share enough tasks, and the share of these on which they say the same.
+
+    Parameters
+    ----------
+    said : array of shape (n_rows, n_workers)
+        As :meth:`rectifact.crowd.data.answers.Answers.said` gives it.
+    least : int
+        Number of tasks that are enough.
+    tasks : array of shape (n_rows,), default None
+        How many tasks a row stands for; None for one each.
+    """
+    tasks = np.ones(len(said)) if tasks is None else tasks
+    for a, b in combinations(range(said.shape[1]), 2):
+        both = (said[:, a] >= 0) & (said[:, b] >= 0)
+        common = tasks[both].sum()
+        if common >= least:
+            yield (a, b), float(tasks[both & (said[:, a] == said[:, b])].sum() / common)
 
 
 def patterns_of(B: Operand, known: Any, n_workers: int) -> Patterns:
@@ -175,14 +217,8 @@ def _coded(rows: Any, known: Any, n_workers: int, stride: int) -> Any:
 
 def _alike(patterns: Patterns) -> list[tuple[int, int]]:
     """Pairs of workers who say the same often enough to be copies, those who do most often first."""
-    said, found = patterns.said, []
-    for b in range(said.shape[1]):
-        for a in range(b):
-            both = (said[:, a] >= 0) & (said[:, b] >= 0)
-            common, same = patterns.tasks[both].sum(), patterns.tasks[both & (said[:, a] == said[:, b])].sum()
-            if common >= COMMON and same >= ALIKE * common:
-                found.append((-same / common, a, b))
-    return [(a, b) for _, a, b in sorted(found)]
+    found = pair_agreements(patterns.said, COMMON, patterns.tasks)
+    return [pair for _, pair in sorted((-share, pair) for pair, share in found if share >= ALIKE)]
 
 
 def _best_copy(patterns: Patterns, copies: list[Copy], pairs: list[tuple[int, int]]) -> Copy | None:

@@ -23,7 +23,7 @@ from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import numbers_of
-from rectifact.crowd.panel_accuracy import measured_accuracies, with_measured
+from rectifact.crowd.panel_accuracy import measured_accuracies, with_biases, with_measured
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_choice import with_reservations
@@ -156,9 +156,9 @@ class Evaluation:
 
         ``kind`` is judge or person. With gold labels, accuracies are measured by them, of workers who answered at least
         ten such tasks; ``accuracy_by`` says so. Others are inferred from all answers, and too high where workers share
-        errors.
+        errors. Biases are those of ``biases``, and ``bias_by`` says what they were measured by.
         """
-        table = self.model.worker_report().assign(accuracy_by="all answers")
+        table = with_biases(self.model.worker_report(), self.biases.table).assign(accuracy_by="all answers")
         table.insert(1, "kind", np.where(self.panel.is_person, "person", "judge"))
         if self.reference != GOLD or self.truth is None:
             return table
@@ -228,7 +228,7 @@ def evaluate(
         The results say how many more labels shorten the intervals of rates to this on either side. For mean grades, a
         share of the range of grades: 0.05 is 0.2 of grades from 1 to 5.
     random_state : int, Generator or None, default 0
-        Of the bootstrap resamples.
+        Of the bootstrap intervals of agreement, on which no verdict depends.
     missing : any, default "auto"
         What stands for no answer, such as ``["N/A", "error"]``, see :func:`rectifact.crowd.read_answers`.
     task, worker, label : str, default None
@@ -288,7 +288,7 @@ def evaluation_of(
         what = f"The share that is estimated is that of {names[0]!r}."
         warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=3)
     agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
-    gaps = agreement_gaps(panel, confidence=confidence, random_state=random_state)
+    gaps = agreement_gaps(panel, confidence=confidence)
     biases = biases_by(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
     pairs = pairs_of(model, ~panel.is_person)

@@ -82,6 +82,11 @@ class Measured:
         """Which tasks have a label."""
         return ~np.isnan(self.truth)
 
+    def shares_of_labels(self, some: Members) -> Floats:
+        """Weights of the labels of some tasks, which add up to 1."""
+        weights = np.ones(int(some.sum())) if self.weights is None else self.weights[some]
+        return weights / weights.sum()
+
     def estimates(self, members: Members) -> "Estimates":
         """The share or mean of some tasks."""
         some = members & self.labelled
@@ -180,7 +185,7 @@ def warn_if_selected(event: Measured, members: Mapping[Any, Members], by_people:
         for name, some in members.items()
         for view, values in event.views.items()
     ]
-    p_value, labelled, everywhere, view, name = min(surprises)
+    p_value, labelled, everywhere, view, name = min(surprises, key=lambda one: one[0])
     if p_value * len(surprises) >= SURPRISING:
         return ""
     where = "" if name == EVERYTHING else f" in {plain(name)!r}"

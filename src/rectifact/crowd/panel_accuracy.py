@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from rectifact.core.errors import count
 from rectifact.crowd.data.names import in_words, plain, sentence
+from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_shift import by_labels
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, deviations, share
 from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
@@ -92,6 +93,31 @@ def with_measured(table: pd.DataFrame, found: dict[int, Share], by: str) -> pd.D
     for worker, measured in found.items():
         table.loc[worker, ["accuracy", "accuracy_low", "accuracy_high"]] = measured.value, *measured.interval(z)
         table.loc[worker, "accuracy_by"] = by
+    return table
+
+
+def with_biases(table: pd.DataFrame, biases: pd.DataFrame) -> pd.DataFrame:
+    """A table of workers in which biases are those of a table of :class:`rectifact.crowd.panel_bias.Biases`.
+
+    These are what sentences and reports show. ``bias_by`` says what they were measured by; people are not measured by
+    themselves.
+
+    Examples
+    --------
+    >>> workers = pd.DataFrame({"worker": ["gpt", "ann"], "bias_fail": [0.1, 0], "bias_pass": [-0.1, 0]})
+    >>> row = {"worker": "gpt", "class": "pass", "group": "all tasks", "bias": -0.2, "against": "people"}
+    >>> with_biases(workers, pd.DataFrame([row]))
+      worker  bias_pass bias_by
+    0    gpt       -0.2  people
+    1    ann        NaN
+    """
+    table = table[[name for name in table if not str(name).startswith("bias_")]].copy()
+    whole = biases[biases["group"] == EVERYTHING]
+    names = table["worker"].map(plain)
+    for label in whole["class"].unique():
+        rows = whole[whole["class"] == label]
+        table[f"bias_{label}"] = names.map(dict(zip(rows["worker"], rows["bias"], strict=True)))
+    table["bias_by"] = names.map(dict(zip(whole["worker"], whole["against"], strict=True))).fillna("")
     return table
 
 

@@ -5,12 +5,22 @@ from typing import Any
 import pandas as pd
 
 from rectifact.core.findings import Finding
+from rectifact.crowd.advice.audit import CHECK
 from rectifact.crowd.data.names import sentence
 
 
 def is_selected(found: Any) -> bool:
     """Whether the labels that rates are measured by do not look like a random sample."""
     return found.rates is not None and bool(found.rates.selected)
+
+
+def gold_words(found: Any) -> list[str]:
+    """That gold labels do not fit the answers, and nothing below can be relied on; empty if they do."""
+    return [f"Do not rely on anything below yet. {_against_gold(found)} {CHECK}"] if _against_gold(found) else []
+
+
+def _against_gold(found: Any) -> str:
+    return "" if found.audit is None else str(found.audit.contradiction())
 
 
 def selection_words(found: Any) -> list[str]:
@@ -100,6 +110,8 @@ def contradiction_words(found: Any) -> list[str]:
 def caution_steps(found: Any) -> list[Finding]:
     """What to do before anything is decided."""
     steps = []
+    if against_gold := _against_gold(found):
+        steps.append(Finding("warning", "gold labels that do not fit the answers", against_gold, CHECK))
     if is_selected(found):
         remedy = "Label tasks drawn at random, and give these labels alone as {}"
         own = remedy.format("gold"), remedy.format("--gold (--sample tasks.csv draws them)")

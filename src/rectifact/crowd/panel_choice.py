@@ -12,6 +12,7 @@ from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import in_words, plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import holm
+from rectifact.crowd.panel_evidence import shared_reason, thin_evidence
 from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import deviations
@@ -45,6 +46,8 @@ def with_reservations(found: Any) -> Any:
     said = {name: own.get(name) or _by_twin(_family(name, found.pairs), name, own, decisions) for name in passed}
     judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
     judges["decision"] = judges["decision"].replace(PASSES, MAY)
+    for row in judges.index[(judges["decision"] == MAY) & (judges["reservation"] == "")]:
+        judges.loc[row, "reservation"] = thin_evidence(found, judges.at[row, "judge"])
     judges.loc[judges["reservation"] != "", "decision"] = RESERVED
     for row, name in judges["judge"].items():
         why = _ruled_out(found, name, judges.at[row, "decision"], own)
@@ -120,7 +123,8 @@ def replacing(found: Any) -> str:
     if by[RESERVED]:
         names = _one_of_each(by[RESERVED], found.pairs)
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
-        parts.append(f"{sentence(names, 4)} {verb}{_favoured(found, by[RESERVED])}")
+        why = _favoured(found, by[RESERVED]) or shared_reason(found, by[RESERVED])
+        parts.append(f"{sentence(names, 4)} {verb}{why}")
     if who and len(by[FAILS]) == len(single):
         parts.append("no single judge passes the test")
     elif who and by[FAILS]:

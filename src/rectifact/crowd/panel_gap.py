@@ -7,7 +7,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import count
-from rectifact.core.validation import check_generator
 from rectifact.crowd.agreement import Tally, between_terms, ratio, tally
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.resampling import Bootstrap, Floats, estimates
@@ -17,20 +16,21 @@ OBSERVED, WEIGHTED = "observed agreement", "weighted agreement"
 COLUMNS = ["judge", "with_people", "among_people", "gap", "low", "high", "tasks"]
 
 
-def agreement_gaps(
-    panel: Panel, *, confidence: float = 0.95, n_resamples: int = 1000, random_state: Any = 0
-) -> pd.DataFrame:
+N_RESAMPLES = 10_000
+"""Enough for the draws to move an end of an interval by about a fiftieth of its half-width."""
+
+
+def agreement_gaps(panel: Panel, *, confidence: float = 0.95) -> pd.DataFrame:
     """Agreement of judges with people minus that of people with each other, for all judges and for each.
 
     Tasks are resampled for both figures together, so that what makes a task hard for all does not count as chance.
+    The draws are always the same ones: what is said of a judge must not depend on them.
 
     Parameters
     ----------
     panel : Panel
         With two people or more who share tasks; an empty table otherwise.
     confidence : float, default 0.95
-    n_resamples : int, default 1000
-    random_state : int, Generator or None, default 0
 
     Returns
     -------
@@ -58,7 +58,7 @@ def agreement_gaps(
     rows = []
     for name, members in judges.items():
         both, same = _between(_tally(panel, members), people, panel)
-        bootstrap = Bootstrap(n_resamples, confidence, check_generator(random_state))
+        bootstrap = Bootstrap(N_RESAMPLES, confidence, np.random.default_rng(0))
         terms = {"both": both, "same": same, "pairs": pairs, "alike": alike}
         found = estimates(terms, _figures, bootstrap)
         rows.append([name, *found.value[1:], found.value[0], found.low[0], found.high[0], int(both.sum())])

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,10 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels
 from rectifact.crowd.data.humans import gold_weights as read_weights
 from rectifact.crowd.data.names import plain, with_commas
+from rectifact.crowd.data.paired import paired_tasks
 from rectifact.crowd.data.wide import grouped_answers
 from rectifact.crowd.events import (
     EVERYTHING,
-    Estimates,
     Judged,
     Measured,
     class_event,
@@ -28,21 +27,10 @@ from rectifact.crowd.events import (
     warn_of_few,
 )
 from rectifact.crowd.grades import numbers_of
-from rectifact.crowd.prediction_powered import Estimate, deviations, difference, labels_for, labels_for_difference
+from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.quantity import Quantity
+from rectifact.crowd.rate_tables import Sought, rate_tables
 from rectifact.crowd.rate_words import difference_words, rates_words
-
-MOST_GROUPS = 10
-"""Groups of which all pairs are compared; of more, each is compared with the first."""
-
-RATE_COLUMNS = [
-    *("group", "rate", "low", "high", "human_rate", "human_low", "human_high", "judge_rate"),
-    *("tasks", "labels", "worth", "tuning", "labels_needed"),
-]
-DIFFERENCE_COLUMNS = [
-    *("first", "second", "difference", "low", "high", "p_value", "human_difference", "human_low", "human_high"),
-    *("human_p_value", "judge_difference", "tasks", "labels", "labels_needed"),
-]
 
 
 @short_repr
@@ -60,7 +48,9 @@ class Rates:
         judges were used, 0 if not at all; and where a half-width was asked for, ``labels_needed``, the labels in all
         that reach it, infinite where labels of all tasks would not.
     differences : DataFrame
-        The ``second`` group minus the ``first``, with intervals and p-values, corrected and by people alone.
+        The ``second`` group minus the ``first``, with intervals and p-values, corrected and by people alone. Of tasks
+        that several columns name, such as a prompt and a version, ``pairs`` counts those that differ only in their
+        group, and ``labelled_pairs`` those of them that have labels in both: differences use these pairs.
     positive : tuple
         The classes whose share it is; empty for a mean grade.
     confidence : float
@@ -96,8 +86,10 @@ class Rates:
         names = {f"{of}difference": f"{of}value" for of in ("", "human_", "judge_")}
         columns = ["kind", "first", "second", "value", "low", "high", "p_value"]
         columns += ["human_value", "human_low", "human_high"]
-        columns += ["human_p_value", "judge_value", "tasks", "labels", "worth", "tuning", "labels_needed"]
-        differences = self.differences.rename(columns=names).assign(kind="difference")
+        columns += ["human_p_value", "judge_value", "tasks", "labels", "pairs", "labelled_pairs"]
+        columns += ["worth", "tuning", "labels_needed"]
+        whole = dict.fromkeys(("pairs", "labelled_pairs"), "Int64")  # rows of rates have none
+        differences = self.differences.rename(columns=names).assign(kind="difference").astype(whole)
         parts = [part.reindex(columns=columns) for part in (rates, differences) if len(part)]
         return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
@@ -237,7 +229,7 @@ def rates_of(
     known = positive_labels(gold, answers, names, classes, by_people=by_people)
     weights = None if gold_weights is None else read_weights(gold_weights, gold, answers, known >= 0)
     event = class_event(judged, names, known, weights, seen)
-    found = _tabulated(event, Quantity.share(names), groups, confidence, half_width, by_people)
+    found = _tabulated(event, Quantity.share(names), answers, groups, confidence, half_width, by_people)
     return replace(found, positive=names)
 
 
@@ -265,12 +257,13 @@ def means_of(
     event = grade_event(answers, values, truth, weights, step)
     everything = np.concatenate([values, truth[event.labelled]])
     quantity = Quantity.mean(float(everything.min()), float(everything.max()))
-    return _tabulated(event, quantity, groups, confidence, half_width, by_people)
+    return _tabulated(event, quantity, answers, groups, confidence, half_width, by_people)
 
 
 def _tabulated(
     event: Measured,
     quantity: Quantity,
+    answers: Answers,
     groups: Groups | None,
     confidence: float,
     half_width: float | None,
@@ -284,20 +277,8 @@ def _tabulated(
     unequal = warn_if_unequal(event, by_group, by_people)
     selected = warn_if_selected(event, by_group if unequal else {EVERYTHING: everything} | by_group, by_people)
     asked = Sought(quantity, half_width, deviations(confidence))
-    found = {name: event.estimates(members) for name, members in by_group.items()}
-    rows = [_rate_row(EVERYTHING, event.estimates(everything), asked)]
-    rows += [_rate_row(name, estimates, asked) for name, estimates in found.items()]
-    pairs = [_difference_row(*pair, found, asked) for pair in _pairs(list(found))]
-    tables = pd.DataFrame(rows, columns=RATE_COLUMNS), pd.DataFrame(pairs, columns=DIFFERENCE_COLUMNS)
+    tables = rate_tables(event, by_group, paired_tasks(answers, groups), asked)
     return Rates(*tables, (), confidence, half_width, quantity, selected=selected)
-
-
-class Sought(NamedTuple):
-    """What is estimated, the half-width that is asked for, and the standard deviations of intervals."""
-
-    quantity: Quantity
-    half_width: float | None
-    z: float
 
 
 def check_options(confidence: float, half_width: float | None, is_mean: bool = False) -> None:
@@ -308,39 +289,3 @@ def check_options(confidence: float, half_width: float | None, is_mean: bool = F
         if value is not None and not 0 < value < 1:
             example = "a probability, such as 0.95" if name == "confidence" else "a share, such as 0.02"
             raise InputError(f"{name}={value} must lie between 0 and 1.", f"Give {example}.", option=name)
-
-
-def _pairs(names: list[Any]) -> list[tuple[Any, Any]]:
-    return list(combinations(names, 2)) if len(names) <= MOST_GROUPS else [(names[0], name) for name in names[1:]]
-
-
-def _rate_row(name: Any, found: Estimates, asked: Sought) -> list[Any]:
-    one, people = found.corrected, found.people
-    needed = np.nan if asked.half_width is None or not one.n_labels else labels_for(one, asked.half_width, asked.z)
-    figures = [_inside(one.value, asked), *_ends(one, asked), people.value, *_ends(people, asked), found.judges]
-    return [name, *figures, one.n_tasks, one.n_labels, one.worth, one.tuning, needed]
-
-
-def _ends(one: Estimate, asked: Sought) -> tuple[float, float]:
-    low, high = one.interval(asked.z) if one.n_labels > asked.quantity.is_mean else (np.nan, np.nan)
-    return _inside(low, asked), _inside(high, asked)
-
-
-def _inside(value: float, asked: Sought) -> float:
-    """A mean cannot be outside of its grades, or a share below 0."""
-    return float(np.clip(value, asked.quantity.least, asked.quantity.most))
-
-
-def _difference_row(first: Any, second: Any, found: dict[Any, Estimates], asked: Sought) -> list[Any]:
-    one, other = found[first], found[second]
-    n_tasks, n_labels = (sum(getattr(part.people, of) for part in (one, other)) for of in ("n_tasks", "n_labels"))
-    naive = other.judges - one.judges
-    if min(one.people.n_labels, other.people.n_labels) <= asked.quantity.is_mean:
-        return [first, second, *[np.nan] * 8, naive, n_tasks, n_labels, np.nan]
-    figures = []
-    for a, b in ((one.corrected, other.corrected), (one.people, other.people)):
-        gap = difference(a, b, asked.z)
-        figures += [gap.value, gap.low, gap.high, gap.p_value]
-    pair = one.corrected, other.corrected
-    needed = np.nan if asked.half_width is None else labels_for_difference(*pair, asked.half_width, asked.z)
-    return [first, second, *figures, naive, n_tasks, n_labels, needed]

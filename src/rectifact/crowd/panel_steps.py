@@ -13,6 +13,7 @@ from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import in_words, joined_names, matched, object_array, plain, sentence, who_all
 from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
 from rectifact.crowd.panel_choice import JOINT
+from rectifact.crowd.panel_evidence import evidence_steps
 from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
 from rectifact.crowd.panel_words import by_words, shared_errors
 from rectifact.crowd.rate_words import best_half_width
@@ -273,8 +274,9 @@ def _people_steps(found: Any) -> list[Finding]:
         return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
     few = test.judges[test.judges["decision"] == TOO_FEW]
     few = few[~few["judge"].isin(_other_twins(found, few["judge"].tolist()))]
+    thin = evidence_steps(found)
     if not len(few):
-        return []
+        return thin
     names = [JOINT if name == TOGETHER else in_words(name) for name in few["judge"]]
     return [
         Finding(
@@ -282,7 +284,8 @@ def _people_steps(found: Any) -> list[Finding]:
             f"too few answers of people to decide about {sentence(names)}",
             "Each person is compared on the tasks that another person answered too.",
             _more_answers(few, test, len(found.panel.answers.tasks)),
-        )
+        ),
+        *thin,
     ]
 
 

@@ -14,6 +14,7 @@ from rectifact.crowd.panel_caution import (
     compared,
     contradiction_words,
     contradictions,
+    gold_words,
     half_shown,
     is_selected,
     opposed,
@@ -23,6 +24,7 @@ from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
+from rectifact.crowd.rate_words import pairs_words
 from rectifact.crowd.reference import PEOPLE, consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
@@ -40,6 +42,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
     steps = found.next_steps()
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
+        *gold_words(found),
         *selection_words(found),
         *_opposite_words(found),
         *([] if of_grades(found) is None else _opposite_words(of_grades(found))),
@@ -270,7 +273,7 @@ def _difference_clause(row: Any, rates: Rates, n: int, it: str = "it") -> str:
     shown = f"in {row['second']} {it} is {rates.quantity.size(row['difference'])} {more} than in {row['first']}"
     together = "" if n == 1 else f", {n} comparisons considered"
     verdict = "more" if row["p_value"] * n < 1 - rates.confidence else "which is not more"
-    return f"{shown} ({rates.quantity.changes(row)}), {verdict} than chance explains{together}"
+    return f"{shown} ({rates.quantity.changes(row)}{pairs_words(row)}), {verdict} than chance explains{together}"
 
 
 def _labels_sentence(found: Any) -> str:

@@ -1,5 +1,6 @@
 """What a fitted model advises to buy: which answers next, and how many it takes."""
 
+import warnings
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.validation import check_at_least, check_positive
 from rectifact.crowd.advice.budget import (
     LEAST_GAIN,
@@ -82,7 +83,7 @@ class Planner(FittedModel):
         Errors are expected from ``probas_``. Call ``calibrate`` first, with true labels of about a hundred tasks if
         there are any: what is promised is only as good as the confidence. Tasks with a true label are not asked about,
         nor those where an answer is not expected to help (by 0.005 of a wrong label, if there is no target), so that
-        there may be fewer rows than ``n``. After
+        there may be fewer rows than ``n``; where nobody is left to ask, a warning says so. After
         ``calibrate(gold)``, a table ``workers`` can name tasks with a true label all the same, so that they go on
         telling how far the confidence can be believed. Buy a part of the plan, fit again, and ask for the next part:
         answers that have come in tell where more are needed. Where ``diagnose()`` says that workers are hardly known,
@@ -118,6 +119,7 @@ class Planner(FittedModel):
         probas, n_tasks = self._open_probas(workers), len(self.tasks_)
         some, error = candidates(probas, n), expected_error(probas)
         market = self._market(some, costs, workers)
+        _mention_nobody(market)
         money = np.inf if budget is None else float(budget)
         excess = np.inf if target_error is None else n_tasks * (error - target_error)
         least = WORTHWHILE if target_error is None else LEAST_GAIN
@@ -146,7 +148,9 @@ class Planner(FittedModel):
         """Who can be asked about some tasks, and at which price."""
         answers, n_workers = self._in_memory("A plan"), len(self.workers_)
         prices = prices_of(None if costs is None else read_costs(costs, answers.columns), self.workers_)
-        asked = can_be_asked(workers, self.tasks_[some], self.workers_) & np.isfinite(prices)
+        named = can_be_asked(workers, self.tasks_[some], self.workers_)
+        _refuse_nobody(named, prices)
+        asked = named & np.isfinite(prices)
         worth, kin = self._fitting.independent(n_workers), self._kin(n_workers)
         model = self._known_workers(answers)
         return market_of(answers.answered()[some], asked, model, costs=prices, independence=worth, kin=kin)
@@ -199,3 +203,22 @@ class Planner(FittedModel):
         some, n_tasks = sample(len(self.tasks_)), len(self.tasks_)
         curve = foresee(self._open_probas(workers)[some], self._market(some, costs, workers), target=target)
         return needed(curve.assign(answers=n_tasks * curve["answers"], cost=n_tasks * curve["cost"]), target)
+
+
+def _mention_nobody(market: Market) -> None:
+    """Say what to do where a plan is empty because nobody can be asked."""
+    if market.open.any():
+        return
+    what = "Those who may be asked have answered every task in doubt, or a copy of them has, so that the plan is empty."
+    remedy = "Let others answer the tasks with the lowest confidence, and {} again with their answers."
+    warnings.warn(FitWarning(what, remedy.format("fit"), command=remedy.format("run this")), stacklevel=4)
+
+
+def _refuse_nobody(may_be_asked: NDArray[np.bool_], prices: NDArray[np.float64]) -> None:
+    """Refuse a plan for nobody at all: nobody is named, or nobody of those has a price."""
+    if (may_be_asked & np.isfinite(prices)).any():
+        return
+    if may_be_asked.any():
+        what, remedy = "None of those who may be asked has a price.", "Add one of them to {}."
+        raise InputError(what, remedy.format("costs"), command=remedy.format("the --costs file"))
+    raise InputError("workers names nobody who could be asked about a task in doubt.", "Name other workers, or tasks.")

@@ -5,7 +5,6 @@ The labels decide; predictions only take out of their mean what chance has put i
 others.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -60,6 +59,11 @@ class Estimate:
         """Ends of the interval that reaches so many standard deviations."""
         raise NotImplementedError
 
+    @property
+    def variance(self) -> float:
+        """Squared standard error."""
+        raise NotImplementedError
+
     def half_width(self, deviations: float) -> float:
         """Half the length of that interval."""
         low, high = self.interval(deviations)
@@ -89,6 +93,11 @@ class Share(Estimate):
         """Ends of the interval that reaches so many standard deviations, by Wilson's formula."""
         return wilson(self.value, self.worth, deviations)
 
+    @property
+    def variance(self) -> float:
+        """Squared standard error."""
+        return self.value * (1 - self.value) / self.worth
+
 
 @dataclass(frozen=True)
 class Mean(Estimate):
@@ -101,6 +110,11 @@ class Mean(Estimate):
         times = -float(stdtrit(max(self.n_labels - 1, 1), ndtr(-deviations)))
         reach = times * self.spread / np.sqrt(self.worth)
         return self.value - reach, self.value + reach
+
+    @property
+    def variance(self) -> float:
+        """Squared standard error."""
+        return self.spread**2 / self.worth
 
 
 @dataclass(frozen=True)
@@ -265,16 +279,19 @@ def _left(errors: Floats, predicted: Floats, w: Floats, n_tasks: int, step: floa
     return (_variance(errors, w) * n + GUARD * step**2 * float(w @ w)) / (n - 2) + 2 * common / n_tasks
 
 
-def difference(first: Estimate, second: Estimate, z: float) -> Difference:
-    """The second share or mean minus the first, for different tasks.
+def difference(first: Estimate, second: Estimate, z: float, correlation: float = 0.0) -> Difference:
+    """The second share or mean minus the first; the two are independent, or have a ``correlation``.
 
-    The interval combines the two intervals, each to its own side, as Newcombe's does [1]_. The p-value belongs to the
-    interval: it is below 1 minus the probability of the interval if and only if 0 is outside.
+    The interval combines the two intervals, each to its own side, as Newcombe's do for different tasks [1]_ and for
+    pairs [2]_. The p-value belongs to the interval: it is below 1 minus the probability of the interval if and only if
+    0 is outside.
 
     References
     ----------
     .. [1] R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in
        Medicine 17, 1998.
+    .. [2] R. G. Newcombe, "Improved confidence intervals for the difference between binomial proportions based on
+       paired data", Statistics in Medicine 17, 1998.
 
     Examples
     --------
@@ -282,52 +299,27 @@ def difference(first: Estimate, second: Estimate, z: float) -> Difference:
     >>> found = difference(one, other, deviations(0.95))
     >>> round(found.low, 3), round(found.high, 3), round(found.p_value, 4)
     (0.064, 0.326, 0.0038)
+    >>> found = difference(one, other, deviations(0.95), 0.5)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.104, 0.29)
     """
     value = second.value - first.value
-    low, high = value - _reach(second, first, z), value + _reach(first, second, z)
+    low, high = value - _reach(second, first, z, correlation), value + _reach(first, second, z, correlation)
     upper, lower = (second, first) if value > 0 else (first, second)
-    at_zero = _deviations_to(abs(value), upper, lower)
+    at_zero = _deviations_to(abs(value), upper, lower, correlation)
     return Difference(value, low, high, float(2 * ndtr(-at_zero)))
 
 
-def _reach(upper: Estimate, lower: Estimate, z: float) -> float:
+def _reach(upper: Estimate, lower: Estimate, z: float, correlation: float) -> float:
     """How far the interval of ``upper - lower`` reaches down."""
-    return float(np.hypot(upper.value - upper.interval(z)[0], lower.interval(z)[1] - lower.value))
+    down, up = upper.value - upper.interval(z)[0], lower.interval(z)[1] - lower.value
+    return float(np.sqrt(max(down**2 + up**2 - 2 * correlation * down * up, 0.0)))
 
 
-def _deviations_to(value: float, upper: Estimate, lower: Estimate) -> float:
+def _deviations_to(value: float, upper: Estimate, lower: Estimate, correlation: float) -> float:
     """How many standard deviations, at most ``FARTHEST``, it takes until the interval of ``value`` contains 0."""
     if value <= 0:
         return 0.0
-    if _reach(upper, lower, FARTHEST) <= value:
+    if _reach(upper, lower, FARTHEST, correlation) <= value:
         return FARTHEST
-    return float(brentq(lambda z: _reach(upper, lower, z) - value, 0.0, FARTHEST))
-
-
-def labels_for(found: Estimate, half_width: float, z: float) -> float:
-    """Labels with which the interval has this half-width; infinite where all tasks are not enough."""
-    return _fewest(found.n_tasks, lambda n: found.with_labels(n).half_width(z) <= half_width)
-
-
-def labels_for_difference(first: Estimate, second: Estimate, half_width: float, z: float) -> float:
-    """Labels in both groups together, in the ratio that there is, for a half-width of the difference."""
-    labelled = first.n_labels + second.n_labels
-    most = int(min(one.n_tasks * labelled / max(one.n_labels, 1) for one in (first, second)))
-
-    def reached(n: int) -> bool:
-        one, other = (part.with_labels(max(1, round(n * part.n_labels / labelled))) for part in (first, second))
-        found = difference(one, other, z)
-        return (found.high - found.low) / 2 <= half_width
-
-    return _fewest(most, reached)
-
-
-def _fewest(most: int, reached: Callable[[int], bool]) -> float:
-    """Smallest number of labels, up to ``most``, with which something is ``reached``."""
-    if most < 1 or not reached(most):
-        return np.inf
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return float(high)
+    return float(brentq(lambda z: _reach(upper, lower, z, correlation) - value, 0.0, FARTHEST))

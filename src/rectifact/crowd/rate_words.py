@@ -61,19 +61,37 @@ def _difference_words(row: dict[Any, Any], found: Any, n: int) -> str:
     alpha = 1 - found.confidence
     verdict = "more than chance explains" if row["p_value"] * n < alpha else "not more than chance explains"
     together = "" if n == 1 else f", {n} comparisons considered"
-    interval = f"{found.confidence:.0%} interval {quantity.changes(row)}, p = {row['p_value']:.2g}"
+    interval = f"{found.confidence:.0%} interval {quantity.changes(row)}, p = {row['p_value']:.2g}{pairs_words(row)}"
     return f"{pair} is {quantity.change(row['difference'])}{quantity.unit} ({interval}): {verdict}{together}."
+
+
+def pairs_words(row: Any) -> str:
+    """That tasks of both groups were compared in pairs, and how many; empty if they were not.
+
+    Examples
+    --------
+    >>> pairs_words({"pairs": 200, "labelled_pairs": 60}), pairs_words({"pairs": 0, "labelled_pairs": 0})
+    ('; compared in 200 pairs, 60 of them labelled', '')
+    """
+    if not row["pairs"]:
+        return ""
+    return f"; compared in {count(int(row['pairs']), 'pair')}, {int(row['labelled_pairs'])} of them labelled"
 
 
 def best_half_width(row: Any, found: Any) -> float:
     """Half the interval, at best, of a rate or a difference if all of its tasks had labels."""
     rates, z = found.rates.set_index("group"), deviations(found.confidence)
     names = [row["group"]] if "group" in row else [row["first"], row["second"]]
-    return float(np.hypot.reduce([_best(rates.loc[name], found.quantity.is_mean, z) for name in names]))
+    paired = bool(found.differences["pairs"].any())
+    best = float(np.hypot.reduce([_best(rates.loc[name], found.quantity.is_mean or paired, z) for name in names]))
+    if not row.get("pairs"):
+        return best
+    unpaired = float(np.hypot.reduce([rates.loc[name, "high"] - rates.loc[name, "low"] for name in names]))
+    return best * min((row["high"] - row["low"]) / unpaired, 1.0)  # as far as pairs shorten it now
 
 
-def _best(row: Any, is_mean: bool, z: float) -> float:
-    if is_mean:  # by people alone, whose intervals shrink with the root of their labels
+def _best(row: Any, by_labels: bool, z: float) -> float:
+    if by_labels:  # by people alone, whose intervals shrink with the root of their labels
         return float((row["human_high"] - row["human_low"]) / 2 * np.sqrt(row["labels"] / row["tasks"]))
     low, high = wilson(row["rate"], row["tasks"], z)
     return (high - low) / 2

@@ -12,8 +12,8 @@ from rectifact.core.arrays import to_csr, to_host
 from rectifact.graph.similarities import Similarities
 
 MAY, FEWEST, SHARE, ERRORS = 0.25, 3, 0.2, 0.1
-"""Membership from which on a node may belong to another community; and for a clear case the fewest edges into it, the
-least share of the weight in each of both, and the false discovery rate."""
+"""Membership from which on a node may belong to another community; and for a clear case the fewest edges and the least
+share of the weight in each of both, and the false discovery rate."""
 
 MOST = 0.5
 """Share of its weight that a node keeps inside its community, and more, to have a place among the hubs."""
@@ -50,15 +50,16 @@ class EdgeShares(WeightShares):
     ----------
     own, other, other_share : array of shape (n_nodes,)
         As in :class:`WeightShares`.
-    neighbours, other_neighbours : array of int of shape (n_nodes,)
-        Number of edges, and of those to the other community.
+    neighbours, own_neighbours, other_neighbours : array of int of shape (n_nodes,)
+        Number of edges, and of those to its own community and to the other one; 0 inside for nodes in none.
     p_value : array of shape (n_nodes,)
-        Of as many edges to the other community, adjusted for having looked at all nodes and communities.
+        Of as many edges to both communities, adjusted for having looked at all nodes and communities.
     weight : array of shape (n_nodes,)
         Of all of its edges.
     """
 
     neighbours: NDArray[Any]
+    own_neighbours: NDArray[Any]
     other_neighbours: NDArray[Any]
     p_value: NDArray[Any]
     weight: NDArray[Any]
@@ -74,9 +75,11 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
 
     With q the share of the edges of the others in a node's community that go to the other one, as many of its own d
     edges as there are, or more, have the probability of so many successes in d draws. It is multiplied by the number of
-    other communities, of which the node has the one that most of its weight goes to, and adjusted over the nodes for
-    the false discovery rate [1]_. Weights that count something, such as e-mails, take the place of edges where they
-    tell more; both are divided by their dispersion.
+    other communities, of which the node has the one that most of its weight goes to. The same test asks whether a node
+    of the other community would have as many edges into the node's own: if it easily would, the node is misplaced, not
+    between both. The larger of the two probabilities is adjusted over the nodes for the false discovery rate [1]_.
+    Weights that count something, such as e-mails, take the place of edges where they tell more; both are divided by
+    their dispersion.
 
     Parameters
     ----------
@@ -105,12 +108,13 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     inside, weight = labels >= 0, np.asarray(graph.sum(axis=1)).ravel()
     weights, counts = (into_communities(edges, labels, n_clusters) for edges in (graph, abs(graph).sign()))
     shares = weight_shares(weights, weight, labels)
-    there = np.where(shares.other >= 0, counts[np.arange(len(labels)), shares.other], 0)
+    nodes = np.arange(len(labels))
+    here, there = (np.where(at >= 0, counts[nodes, at], 0).astype(int) for at in (labels, shares.other))
     p_value = np.ones(len(labels))
     if inside.any():
         p_value[inside] = _p_values(_events(weights, counts, labels), labels, np.maximum(shares.other, 0))[inside]
-        p_value[inside] = adjusted(p_value[inside] * (n_clusters - 1))
-    columns = shares.own, shares.other, shares.other_share, np.diff(graph.indptr), there.astype(int)
+        p_value[inside] = adjusted(p_value[inside])
+    columns = shares.own, shares.other, shares.other_share, np.diff(graph.indptr), here, there
     return EdgeShares(*columns, p_value, weight)
 
 
@@ -163,11 +167,15 @@ def _dispersion(into: NDArray[Any], labels: NDArray[Any]) -> float:
 
 
 def _p_values(events: NDArray[Any], labels: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Probability of as many events into the other community, if they went where those of its community go."""
-    groups = labels[:, None] == np.arange(events.shape[1])
-    between, there, all_ = groups.T @ events, events[np.arange(len(labels)), other], events.sum(axis=1)
-    usual = (between[labels, other] - there + 1) / (between.sum(axis=1)[labels] - all_ + events.shape[1])  # never 0
-    return at_least(there, all_, usual)
+    """Probability of as many events into both communities, if they went where those of only one of the two go."""
+    nodes, n_clusters, all_ = np.arange(len(labels)), events.shape[1], events.sum(axis=1)
+    between = (labels[:, None] == np.arange(n_clusters)).T @ events
+    total = between.sum(axis=1)
+    here, there = events[nodes, labels], events[nodes, other]
+    # One event more into each community, so that no share is 0; the events of the node itself do not count.
+    of_own = (between[labels, other] - there + 1) / (total[labels] - all_ + n_clusters)
+    of_other = (between[other, labels] - there + 1) / (total[other] - there + n_clusters)
+    return np.maximum(at_least(there, all_, of_own) * (n_clusters - 1), at_least(here, all_, of_other))
 
 
 def at_least(successes: NDArray[Any], draws: NDArray[Any], share: NDArray[Any]) -> NDArray[Any]:
@@ -251,5 +259,6 @@ def memberships_there(model: Any, shares: EdgeShares) -> NDArray[Any]:
 
 def clear_bridges(shares: EdgeShares) -> NDArray[Any]:
     """Whether each node clearly lies between two communities, by the edges that it has to both."""
-    enough = (shares.other_neighbours >= FEWEST) & (np.minimum(shares.own, shares.other_share) >= SHARE)
+    fewest = np.minimum(shares.own_neighbours, shares.other_neighbours)
+    enough = (fewest >= FEWEST) & (np.minimum(shares.own, shares.other_share) >= SHARE)
     return np.asarray(enough & (shares.p_value < ERRORS))

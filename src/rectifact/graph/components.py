@@ -139,24 +139,28 @@ def least_nodes(sizes: NDArray[Any], n_clusters: int, least: int | None = None) 
     return max(fewest, 2.0) if sizes.max() > 1 else fewest
 
 
-def fixed_least(sizes: NDArray[Any]) -> int:
+def fixed_least(sizes: NDArray[Any], typical: int | None = None) -> int:
     """Fewest nodes of a component with clusters where their number is to be chosen: one threshold for all numbers.
 
-    It is 10, or half the size of the component that the median node is in where that is less, but not below 4, unless
-    no component is larger. Where hundreds of components have as many, only the largest ones count.
+    It is 10, or half the size of a typical community where that is less, but not below 4, unless no component is
+    larger. Where hundreds of components have as many, only the largest ones count.
 
     Parameters
     ----------
     sizes : array of shape (n_components,)
         Numbers of nodes, the largest first.
+    typical : int or None, default None
+        Nodes of a typical community; None is the size of the component that the median node is in.
 
     Examples
     --------
+    >>> fixed_least(np.array([24, 6, 6])), fixed_least(np.array([24, 6, 6]), 6)
+    (10, 4)
     >>> fixed_least(np.array([90, 12, 9, 2])), fixed_least(np.array([12, 6, 6, 6, 5])), fixed_least(np.array([3, 3]))
     (10, 4, 3)
     """
-    middle = sizes[np.searchsorted(np.cumsum(sizes), sizes.sum() / 2)]
-    least = min(max(SMALLEST, min(SMALL_CLUSTER, int(middle) // 2)), int(sizes[0]))
+    size = int(sizes[np.searchsorted(np.cumsum(sizes), sizes.sum() / 2)]) if typical is None else typical
+    least = min(max(SMALLEST, min(SMALL_CLUSTER, size // 2)), int(sizes[0]))
     return least if len(sizes) <= MOST_COMPONENTS else max(least, int(sizes[MOST_COMPONENTS]) + 1)
 
 

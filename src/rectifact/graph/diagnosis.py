@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
+from rectifact.graph.components import SMALL_CLUSTER
 from rectifact.graph.louvain import Division
 
 WEAK = 0.6
 """Stability (Jaccard) below which a community is about as different as the same in resampled data."""
+
+FRAGMENT = 0.25
+"""Share of the median size below which a community is far smaller than the others, if it has fewer than 10 nodes."""
 
 NAMED = 12
 """Communities that a sentence names."""
@@ -72,6 +76,8 @@ def diagnose(
     if stability is not None and len(sizes) > 1:
         found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
+    if what == "node":
+        found += _fragments(sizes, first)
     if groups == 1 and len(sizes) > 1:
         found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
@@ -132,6 +138,24 @@ def _few(single: NDArray[Any], empty: NDArray[Any], first: int, what: str) -> li
             words = f"{count(len(places), 'cluster')} {finding}"
             found.append(Finding("warning", words, detail, "Lower n_clusters.", "Lower -k."))
     return found
+
+
+def _fragments(sizes: NDArray[Any], first: int) -> list[Finding]:
+    """That some communities are far smaller than the others; those of single nodes have a finding of their own."""
+    small = np.flatnonzero((sizes > 1) & (sizes < SMALL_CLUSTER) & (sizes < FRAGMENT * np.median(sizes)))
+    if not len(small):
+        return []
+    named, one = listed((small + first).tolist()), len(small) == 1
+    spans = sorted({int(sizes[small].min()), int(sizes[small].max())})
+    detail = (
+        f"{named[0].upper()}{named[1:]} {'has' if one else 'have'} {' to '.join(map(str, spans))} nodes, where the "
+        f"median is {np.median(sizes):g}. A piece that few edges tie to the rest counts as a community, however small."
+    )
+    remedy = f"If {'it is' if one else 'they are'} not worth a cluster, count {len(sizes) - len(small)}."
+    words = (
+        "1 cluster is far smaller than the others" if one else f"{len(small)} clusters are far smaller than the others"
+    )
+    return [Finding("note", words, detail, remedy)]
 
 
 def _no_better(modularity: float) -> Finding:

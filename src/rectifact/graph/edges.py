@@ -216,8 +216,10 @@ def from_edges(
         raise InputError(
             f"Edges are pairs of nodes; got {n} sources and {len(ends[1])} targets.", "Give one of each for every edge."
         )
-    if ends[0].isna().any() or ends[1].isna().any():
-        raise InputError("Some edges lack a node.", "Drop those rows first.")
+    gaps = (ends[0].isna() | ends[1].isna()).to_numpy()
+    if gaps.any():
+        lack = f"{count(int(gaps.sum()), 'edge')} {'lacks' if gaps.sum() == 1 else 'lack'} a node"
+        raise InputError(f"{lack}, the first in row {int(gaps.argmax())} (from 0).", "Drop such rows, with dropna().")
     if len({pd.api.types.is_numeric_dtype(end) for end in ends}) == 2:
         raise InputError(
             "Sources are numbers and targets are text, or the reverse.",

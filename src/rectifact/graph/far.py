@@ -17,6 +17,10 @@ FAR, USUAL = 2.0, 0.95
 BEYOND = 0.1
 """Share of the range of a column by which a value may lie outside it without a word."""
 
+TINY, FEW = 0.1, 3
+"""Share of the smallest value below which a positive one is in another unit, though the range may dwarf the difference;
+and how many new values have to be on one side of the range, if they are most of them, for it to matter how close."""
+
 
 def relative_distances(near: Neighbours, X: Any, labels: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
     """Distance of each new point to its seventh nearest point of the fit, relative to what is usual in its cluster.
@@ -69,8 +73,7 @@ def outside_range(points: NDArray[Any], X: Any, names: Sequence[Any] | None) -> 
     """
     X = X.toarray() if sp.issparse(X) else X
     low, high = points.min(axis=0), points.max(axis=0)
-    margin = BEYOND * (high - low) + 1e-9 * np.abs(high)
-    beyond = ((low - margin > X) | (high + margin < X)).sum(axis=0)
+    beyond = _beyond(np.asarray(X, dtype=float), low, high).sum(axis=0)
     found = np.flatnonzero(beyond)
     if not len(found):
         return ""
@@ -80,3 +83,16 @@ def outside_range(points: NDArray[Any], X: Any, names: Sequence[Any] | None) -> 
     span = " to ".join(f"{float(f'{end:.4g}'):,.10g}" for end in (low[first], high[first]))
     share = f"{beyond[first]:,} of {count(len(X), 'new point')}"
     return f"{called} lies outside the range of the fit, {span}, in {share}{more}."
+
+
+def _beyond(X: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is far outside its column's range, or outside it as most new values are, on the same side.
+
+    Thousandths of incomes between 2,000 and 160,000 are hardly outside that range, by its length, and yet below it.
+    """
+    rounding = 1e-9 * np.maximum(np.abs(low), np.abs(high))
+    margin = BEYOND * (high - low) + rounding
+    far = (low - margin > X) | (high + margin < X) | ((X > 0) & (TINY * low > X))
+    sides = low - rounding > X, high + rounding < X
+    least = max(FEW, len(X) / 2)
+    return np.asarray(far | np.any([side & (side.sum(axis=0) >= least) for side in sides], axis=0))

@@ -25,7 +25,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.estimator import quiet_copy
 from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
-from rectifact.graph.chance import SHIFT, divides_beyond_chance
+from rectifact.graph.chance import SHIFT
 from rectifact.graph.components import fixed_least
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
@@ -75,13 +75,14 @@ class GraphTrial:
     measure = "log-likelihood of a hidden edge, above that of a random graph with the same degrees"
 
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
-        values = "raw"  # the graph below has them as they are wanted
-        self._estimator = quiet_copy(estimator, affinity="precomputed", values=values, random_state=0)
+        # the graph below has its values as they are wanted
+        self._estimator = quiet_copy(estimator, affinity="precomputed", values="raw", random_state=0)
         given = clone(estimator).set_params(n_clusters=1)._graph(X)
         graph, self._near, self._parts = _adjacency(given), given.near, given.parts
         self._order = canonical_order(graph)
         self._graph = sp.csr_array(graph[self._order][:, self._order])
         self._graph.sort_indices()
+        self.ordered = self._graph  # weights of all edges, in the canonical order of the nodes
         n = self._graph.shape[0]
         self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
         self._splits = hold_out(self._graph, np.random.default_rng(0), max(2, n_splits(self._graph.nnz // 2)))
@@ -108,17 +109,17 @@ class GraphTrial:
         """``k``: hidden edges decide alone, as their likelihood falls as soon as communities follow noise."""
         return k
 
-    def divides(self) -> bool:
-        """Whether the graph is small, and divides more clearly than random graphs with the same degrees."""
-        return divides_beyond_chance(self._graph)
-
     def doubt(self) -> str:
         """That a few edges hold most of the weight, where they do: then no number is sure."""
         return HIDDEN if not self.of_points and few_hold_most(self._graph) else ""
 
-    def components(self) -> list[NDArray[Any]]:
-        """Nodes of each connected component that gets clusters, whatever their number; the largest is the first."""
-        return self._parts.of_nodes(self._estimator.min_component or fixed_least(self._parts.sizes))
+    def least(self, typical: int | None = None) -> int:
+        """Nodes that a component needs to get clusters; ``typical`` is the size of communities, where it is known."""
+        return self._estimator.min_component or fixed_least(self._parts.sizes, typical)
+
+    def components(self, least: int) -> list[NDArray[Any]]:
+        """Nodes of each connected component that has at least so many; the largest is the first, and always there."""
+        return self._parts.of_nodes(least)
 
     @property
     def is_connected(self) -> bool:
@@ -282,8 +283,9 @@ def drawn_edges(graph: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
 def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) -> NDArray[Any]:
     """Log-likelihood of each hidden edge under the block model with degrees [1], above that by degrees alone.
 
-    With ``e`` the weight between two communities in the graph, ``d`` their degrees and ``m`` the total, an edge
-    between them has the gain ``log(e m / (d d'))``; nodes without a community have one of their own.
+    With ``e`` the weight between two communities in the graph, and ``x`` the weight that the degrees of their nodes let
+    expect where no node is joined to itself, an edge between them has the gain ``log(e / x)``; nodes without a
+    community have one of their own.
 
     Parameters
     ----------
@@ -301,17 +303,31 @@ def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) 
     --------
     >>> graph = sp.csr_array(sp.block_diag([np.ones((4, 4)) - np.eye(4)] * 2))
     >>> edge_gains(graph, np.repeat([0, 1], 4), sp.coo_array(([1.0, 1.0], ([0, 0], [1, 5])), shape=(8, 8))).round(2)
-    array([ 0.62, -1.95])
+    array([ 0.75, -2.06])
     """
     labels = np.where(labels < 0, labels.max() + 1, labels)
     groups = sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
     between = (groups.T @ graph @ groups).toarray()
-    degrees = between.sum(axis=0)
-    expected = np.outer(degrees, degrees) / max(degrees.sum(), 1e-300)
+    expected = _expected(groups, np.asarray(graph.sum(axis=1)).ravel())
     unit = WEIGHT * float(np.mean(hidden.data))
     gains = np.log((between + unit) / (expected + unit))
     i, j = hidden.coords
     return gains[labels[i], labels[j]] * (hidden.data / np.mean(hidden.data))
+
+
+def _expected(groups: sp.csr_array, degrees: NDArray[Any]) -> NDArray[Any]:
+    """Weight between communities that degrees alone let expect, in graphs without loops.
+
+    With loops, a clique would have fewer edges inside its parts than expected, and so would seem to have parts.
+
+    Examples
+    --------
+    >>> _expected(sp.csr_array(np.repeat(np.eye(2), [1, 3], axis=0)), np.full(4, 3.0)).round(9).tolist()
+    [[0.0, 3.0], [3.0, 6.0]]
+    """
+    totals, squares = groups.T @ degrees, groups.T @ degrees**2
+    pairs = np.outer(totals, totals) - np.diag(squares)
+    return np.maximum(pairs, 0) / max(pairs.sum(), 1e-300) * totals.sum()  # in this order, one community has no error
 
 
 def outstanding_eigenvalues(graph: sp.csr_array, most: int) -> int:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import is_host, to_host
 from rectifact.core.errors import FitWarning, InputError
+from rectifact.core.estimator import are_names
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_there, shares_of, shares_of_new
 from rectifact.graph.components import Components, least_nodes
@@ -173,9 +174,9 @@ class GraphResults(GraphPlots):
         """Take the names that a file has for nodes, and for columns of points, where the model has none of its own."""
         n, nodes = len(self.labels_), np.asarray(self.nodes_)
         counted = nodes.dtype.kind in "iu" and np.array_equal(nodes, np.arange(n))
-        if counted and _are_names(samples, n):
+        if counted and are_names(samples, n):
             self.nodes_ = np.asarray(samples)
-        if hasattr(self, "points_") and _are_names(features, self.points_.shape[1]):
+        if hasattr(self, "points_") and are_names(features, self.points_.shape[1]):
             self._features = np.asarray(features)
 
     def bridges(self) -> pd.DataFrame:
@@ -192,10 +193,10 @@ class GraphResults(GraphPlots):
         DataFrame
             ``node`` and ``cluster``; ``share``, that of the weight of its edges that goes into its community;
             ``next_cluster``, the other one that most weight goes to; ``next_share`` and ``next_membership`` there;
-            ``neighbours``, and ``next_neighbours`` of them there; ``p_value``, the probability of so many there if the
-            edges of the node went where those of its community go, adjusted over all nodes for the false discovery
-            rate; and ``clear``, whether that is below 0.1, with at least 3 edges there and a fifth of the weight in
-            each of both.
+            ``neighbours``, and ``next_neighbours`` of them there; ``p_value``, the probability of so many edges to both
+            if those of the node went where those of only one of the two go, adjusted over all nodes for the false
+            discovery rate; and ``clear``, whether that is below 0.1, with at least 3 edges to, and a fifth of the
+            weight in, each of both.
 
         Examples
         --------
@@ -325,11 +326,6 @@ class GraphResults(GraphPlots):
         k = density_neighbours(n)
         squared = nearest(self.points_, k, None, None)
         return int((separations(np.sqrt(squared.data.reshape(-1, k)), sp.csr_array(self.affinity_matrix_)) > 1).sum())
-
-
-def _are_names(names: Any, n: int) -> bool:
-    """Whether there is one name for each of ``n``, and they do not only count them."""
-    return names is not None and len(names) == n and list(map(str, names)) != [str(i + 1) for i in range(n)]
 
 
 def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.io.graphs import folded
+from rectifact.io.spelling import first_spellings
 
 
 def without_case(matrix: sp.csr_array, nodes: Any) -> tuple[sp.csr_array, NDArray[Any]]:
@@ -38,10 +39,8 @@ def spelt_as_known(matrix: sp.csr_array, nodes: Any, known: Any) -> tuple[sp.csr
     (['Ann', 'Bea', 'Dan'], [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     """
     names, exact = [str(node) for node in nodes], {str(node) for node in known}
-    spelt: dict[str, str] = {}
     heaviest = np.argsort(-np.asarray(matrix.sum(axis=1)).ravel(), kind="stable")
-    for name in [*map(str, known), *(names[i] for i in heaviest)]:
-        spelt.setdefault(folded(name), name)
+    spelt = first_spellings([*map(str, known), *(names[i] for i in heaviest)])
     return _merged(matrix, [name if name in exact else spelt[folded(name)] for name in names])
 
 

@@ -92,15 +92,13 @@ def heavy_edges(graph: sp.csr_array, values: str) -> Finding | None:
     share = f"{few / m:.1%}" if few / m >= 0.001 else "less than 0.1%"
     verb = "holds" if few == 1 else "hold"
     detail = f"{few} of {count(m, 'edge')} ({share}) {verb} half of the weight, so that the others hardly count."
-    other = "binary" if values == "log" else "log"
-    what = "edges without weights" if other == "binary" else "logarithms of the weights"
-    return Finding(
-        "warning",
-        "a few edges hold most of the weight",
-        detail,
-        f"Compare with {what}: values={other!r}.",
-        f"Compare with {what}: --values {other}.",
+    kinds = {"log": "logarithms of the weights", "binary": "edges without weights"}
+    others = {name: what for name, what in kinds.items() if values != "log" or name == "binary"}
+    in_python, on_command_line = (
+        "Compare with " + ", and with ".join(f"{what}: {form.format(name)}" for name, what in others.items()) + "."
+        for form in ("values={!r}", "--values {}")
     )
+    return Finding("warning", "a few edges hold most of the weight", detail, in_python, on_command_line)
 
 
 def check_for_points(values: str) -> None:

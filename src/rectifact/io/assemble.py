@@ -1,5 +1,6 @@
 """From a table and a plan to a matrix, to pairs with values, or to documents."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.all_rows import AllRows
 from rectifact.io.columns import Plan, listing, quoted, word
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.graphs import edge_remarks
@@ -18,6 +20,8 @@ from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.several import split_ends
 from rectifact.io.tables import column_numbers, is_number
+from rectifact.io.triples import Settled
+from rectifact.io.yes_no import NOT_SO, but_yes_no, remark
 
 MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
@@ -25,6 +29,9 @@ MOST_CELLS = 50_000_000
 
 DISTANCES = {"distance", "dist", "dissimilarity", "pvalue", "pval", "p", "cost", "costs", "length", "km", "miles"}
 """Names of columns that are large where a tie is weak."""
+
+SURELY = {"distance", "dist", "dissimilarity", "pvalue", "pval"}
+"""Those that mean so among other words as well, as in ``Distance km``; passenger km or the length of a call do not."""
 
 NO_TEXT = {"n/a", "#n/a", "na", "n.a.", "none", "null", "nan", "nil", "-", "--", "–", "—", "?", ".", "..", "..."}
 """What cells hold in place of a text."""
@@ -55,6 +62,23 @@ def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     return NamedMatrix(as_floats(frame.path, matrix.X), rows, columns, title), f"a table of numbers{named}"
 
 
+def _lacking(frame: Frame, rows: Any, what: str, otherwise: str = "") -> InputError:
+    """The error that some rows lack something; they are numbered from 1."""
+    shown = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+    verb, row = ("has", "row") if len(rows) == 1 else ("have", "rows")
+    lack = f"{count(len(rows), 'row')} of {str(frame.path)!r} {verb} {what}: {row} {shown}."
+    return InputError(lack, f"Drop or fill such rows{otherwise}.")
+
+
+def _check_both_ends(table: pd.DataFrame, columns: tuple[str, ...], frame: Frame) -> None:
+    """Refuse rows without one of their two identifiers."""
+    empty = ((table == "") | table.isna()).to_numpy()
+    if empty.any():
+        names = [repr(name) for name, gaps in zip(columns, empty.T, strict=False) if gaps.any()]
+        where = f"column {names[0]}" if len(names) == 1 else f"columns {' or '.join(names)}"
+        raise _lacking(frame, np.flatnonzero(empty.any(axis=1)) + 1, f"no name in the {where}")
+
+
 def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = None) -> tuple[pd.DataFrame, list[str]]:
     """The two columns of identifiers of triples or edges, the third of numbers, and what is to be said about them.
 
@@ -66,29 +90,23 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = N
     n_spaced = int((table != written).to_numpy().sum())
     numbers = plan.kind == "edges" and all(is_number(frame.table.column(name).type) for name in plan.columns[:2])
     table = table.replace(r"^(-?\d+)\.0*$", r"\1", regex=True) if numbers else table  # 1 and 1.0 are one node
-    for i, name in enumerate(plan.columns[:2]):
-        if (table[i] == "").any() or table[i].isna().any():
-            row = int(((table[i] == "") | table[i].isna()).to_numpy().argmax()) + 1
-            raise InputError(
-                f"The column {name!r} of {str(frame.path)!r} is empty in row {row}.", "Drop or fill such rows."
-            )
+    _check_both_ends(table, plan.columns, frame)
+    left: list[str] = []
     if len(plan.columns) > 2:
         name = plan.columns[2]
         column = frame.table.column(name)
         gaps = np.flatnonzero(pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)) + 1
         if len(gaps) and not missing:
-            shown = ", ".join(map(str, gaps[:5])) + (", ..." if len(gaps) > 5 else "")
-            what = (
-                f"{count(len(gaps), 'row')} of {str(frame.path)!r} {'has' if len(gaps) == 1 else 'have'} no value in "
-            )
-            raise InputError(
-                f"{what}the column {name!r}: {'row' if len(gaps) == 1 else 'rows'} {shown}.",
-                f"Drop or fill such rows; without that column: --drop {quoted(name)}.",
-            )
+            without = f"; without that column: --drop {quoted(name)}"
+            raise _lacking(frame, gaps, f"no value in the column {name!r}", without)
+        if plan.kind == "triples" and (other := but_yes_no(column)):
+            what = f"The column {name!r} of {str(frame.path)!r} {other}, where numbers are expected."
+            raise InputError(what, f"{NOT_SO.capitalize()}.")
         table[2] = column_numbers(frame.path, name, column)
         table = table[~np.isin(np.arange(1, len(table) + 1), gaps)]
+        left = [f"{count(len(gaps), 'row')} without a value left out"] if len(gaps) else []
     table, said = split_ends(table, plan.columns, frame.path, split) if plan.kind == "edges" else (table, [])
-    return table, [*said, *[f"spaces around names removed in {count(n_spaced, 'cell')}"] * (n_spaced > 0)]
+    return table, [*said, *left, *[f"spaces around names removed in {count(n_spaced, 'cell')}"] * (n_spaced > 0)]
 
 
 def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any, ...], str]:
@@ -118,7 +136,7 @@ def weight_remarks(name: str, values: NDArray[Any]) -> list[str]:
             f"Name another column with --weight, or leave the weights out with --drop {quoted(name)}.",
         )
     said = [f"{count(n, 'row')} {'has' if n == 1 else 'have'} weight 0, no edge"] if n else []
-    if word(name) in DISTANCES:
+    if word(name) in DISTANCES or SURELY & set(re.split(r"[\W_]+", name.lower())):
         said.append(
             f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead, or "
             f"leave it out with --drop {quoted(name)}"
@@ -126,13 +144,9 @@ def weight_remarks(name: str, values: NDArray[Any]) -> list[str]:
     return said
 
 
-def from_triples(
-    frame: Frame, plan: Plan, table: pd.DataFrame, how: Sequence[str], missing: bool = False
-) -> tuple[NamedMatrix, str]:
-    """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing.
-
-    ``how`` says how the table came to have one value for each pair.
-    """
+def from_triples(frame: Frame, done: Settled, missing: bool = False) -> tuple[NamedMatrix, str]:
+    """A sparse matrix, rows and columns in the order of the file; dense, with NaN, if other pairs are missing."""
+    table, plan = done.table, done.plan
     coded = [pd.factorize(table[i]) for i in (0, 1)]
     values = table[2].to_numpy() if 2 in table else np.ones(len(table))
     shape = (len(coded[0][1]), len(coded[1][1]))
@@ -141,12 +155,21 @@ def from_triples(
     rows, columns = (
         names_array(frame.path, what, list(c[1])) for c, what in zip(coded, ("row", "column"), strict=True)
     )
-    matrix = NamedMatrix(as_floats(frame.path, X), rows, columns)
+    matrix = NamedMatrix(as_floats(frame.path, X), rows, columns, returned=_returned(done, *(c[1] for c in coded)))
     if frame.named:
         matrix = replace(matrix, row_title=plan.columns[0], column_title=plan.columns[1], triples=plan.columns)
     value = repr(plan.columns[2]) if len(plan.columns) > 2 else "1 for each pair"
     what = f"triples, {plan.columns[0]!r} in rows, {plan.columns[1]!r} in columns, {value} as value"
-    return matrix, ", ".join([what, *how])
+    return matrix, ", ".join([what, *done.said])
+
+
+def _returned(done: Settled, rows: Any, columns: Any) -> sp.csr_array | None:
+    """Ones for pairs with a negative value, in a matrix with these rows and columns."""
+    if done.returned is None:
+        return None
+    i, j = pd.Index(rows).get_indexer(done.returned[0]), pd.Index(columns).get_indexer(done.returned[1])
+    known = (i >= 0) & (j >= 0)  # who has only returned goods has no row if returns are left out
+    return sp.csr_array((np.ones(known.sum()), (i[known], j[known])), shape=(len(rows), len(columns)))
 
 
 def _with_gaps(frame: Frame, X: sp.coo_array) -> NDArray[np.float64]:
@@ -162,8 +185,11 @@ def _with_gaps(frame: Frame, X: sp.coo_array) -> NDArray[np.float64]:
     return np.where(gaps, np.nan, X.toarray())
 
 
-def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
-    """The documents in a table, their names, what those are called, and a sentence; rows without text are left out."""
+def from_texts(frame: Frame, plan: Plan, beside: Sequence[str] = ()) -> dict[str, Any]:
+    """The documents in a table, their names, what those are called, a sentence, and all rows, as of an ``Input``.
+
+    Rows without text are not documents. Columns ``beside`` are kept as they are written.
+    """
     columns: Sequence[list[str]] = [frame.text(name) for name in plan.columns]
     cells = [[text.strip() for text in row if text] for row in zip(*columns, strict=True)]
     joined = ["\n".join(text for text in row if text.casefold() not in NO_TEXT).strip() for row in cells]
@@ -180,19 +206,29 @@ def from_texts(frame: Frame, plan: Plan) -> tuple[list[str], Any, str, str]:
     empty = len(joined) - len(kept)
     start += f"; {count(empty, 'row')} without text left out" if empty else ""
     start += f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
+    start += f"; in --weights, {'it has' if empty == 1 else 'they have'} no topic" if empty else ""
     found, times = np.unique(names[kept], return_counts=True)
     if (times > 1).any():
         again = f"{found[times.argmax()]!s}"
         start += f"; {count(int((times > 1).sum()), 'name')} of documents used more than once, as {again!r}, and kept"
-    said = sentence(frame, plan, start)
-    return [joined[i] for i in kept], names[kept], title, said
+    said = sentence(frame, replace(plan, unused=tuple(name for name in plan.unused if name not in beside)), start)
+    rows = AllRows(names, kept, {name: _as_written(frame, name) for name in beside if name != title})
+    documents = [joined[i] for i in kept]
+    return {"said": said, "documents": documents, "names": names[kept], "title": title, "rows": rows}
+
+
+def _as_written(frame: Frame, name: str) -> list[Any]:
+    """Cells of a column: numbers where that is how they are written, and else texts, as for 007."""
+    texts, column = frame.text(name), frame.table.column(name)
+    values = column.to_pylist() if is_number(column.type) else texts
+    return values if list(map(str, values)) == texts else texts
 
 
 def sentence(frame: Frame, plan: Plan, start: str) -> str:
     """A sentence that ends with what was noticed, and the columns that are not used."""
     bare = "the column without a name" + " (row numbers)" * (plan.kind == "edges")
     unused = [repr(name) if name else bare for name in plan.unused]
-    more = [*frame.remarks]
+    more = [*remark(frame, plan.columns if plan.kind == "numbers" else plan.columns[2:]), *frame.remarks]
     if unused:
         listed = ", ".join(unused[:5]) + (f" and {len(unused) - 5} more" if len(unused) > 5 else "")
         more.append(f"not used: {listed}")

@@ -58,9 +58,12 @@ class Options:
     repeats: str | None = None
     returns: str | None = None  # what is done with negative values: net or drop
     empty: bool = False  # whether columns may be empty: what they hold is missing
+    missing_texts: tuple[str, ...] = ()  # texts that mean a missing value
+    ignore_case: bool = False  # whether names in triples that differ only in capitals or spaces are one
     split: str | None = None  # what separates nodes in a cell of edges
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
     usual_triples: tuple[str, ...] = ()  # columns of triples, where the table has them
+    beside: tuple[str, ...] = ()  # columns that outputs have beside the names of texts
 
     def for_table(self, names: Sequence[str]) -> "Options":
         """The same for a table with these columns: the usual triples, if it has them and nothing else is said."""
@@ -169,7 +172,7 @@ class View:
     def __init__(self, frame: Frame, purpose: Purpose, options: Options) -> None:
         self.frame, self.purpose, self.options = frame, purpose, options
         self.where = repr(str(frame.path))
-        given = [*options.triples, *options.text_columns, *options.drop, *options.keep]
+        given = [*options.triples, *options.text_columns, *options.drop, *options.keep, *options.beside]
         self._check_known([*given, *filter(None, (options.id_column, options.weight))])
         kept = [name for name in frame.table.column_names if name not in options.drop]
         if options.keep:

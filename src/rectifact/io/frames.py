@@ -4,7 +4,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +46,8 @@ class Frame:
         Columns that the file says are the names of the rows.
     remarks : tuple of str
         What to tell the user about the way it was read.
+    yes_no : dict of str to tuple of str
+        Columns of 1 and 0 in which the file has words, such as yes and no, and these.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Frame:
     named: bool = True
     index: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    yes_no: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_frame(

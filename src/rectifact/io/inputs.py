@@ -12,8 +12,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyarrow import parquet
 
-from rectifact.core.errors import InputError, count
-from rectifact.core.validation import canonical
+from rectifact.core.errors import InputError
+from rectifact.io.all_rows import AllRows
 from rectifact.io.assemble import from_edges, from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
 from rectifact.io.columns import Options, Plan, Purpose, View, is_axis_name, quoted, unlisted
 from rectifact.io.files import reading
@@ -29,10 +29,13 @@ from rectifact.io.graphs import (
     read_node_links,
 )
 from rectifact.io.kinds import find_kind, find_list
-from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names
+from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names, shape_said, turned
+from rectifact.io.nested import PREPARED
 from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
+from rectifact.io.spelling import spelt_alike
+from rectifact.io.stray_texts import refuse_stray_texts, without_texts
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
-from rectifact.io.triples import negatives_set_to_0, settled
+from rectifact.io.triples import negatives_set_to_0, refuse_options_of_triples, settled
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
@@ -95,7 +98,7 @@ class Input:
         One sentence for the user.
     matrix : NamedMatrix or None
     documents : list of str, or None
-        With their names in ``names``, and what those are called in ``title``.
+        With their names in ``names``, and what those are called in ``title``; ``rows`` are those of their table.
     edges : tuple of arrays, or None
         Both ends and, if there are any, weights.
     graph : networkx.Graph or None
@@ -106,6 +109,7 @@ class Input:
     documents: list[str] | None = None
     names: Any = None
     title: str = SAMPLES
+    rows: AllRows | None = None
     edges: tuple[Any, ...] | None = None
     graph: Any = None
 
@@ -162,7 +166,7 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         if purpose == "cluster" and _may_begin_with_edge(frame, request.options):
             bare = read(header=False)
             frame = bare if find_kind(bare, purpose, request.options).kind == "edges" else frame
-        return _from_frame(frame, purpose, request)
+        return _from_frame(PREPARED[purpose](without_texts(frame, request.options.missing_texts)), purpose, request)
     raise InputError(
         f"The ending of {str(path)!r} does not show its format.",
         "Rename it to .csv, .tsv, .txt, .xlsx, .json, .jsonl, .parquet, .npz, .npy, .mtx, .h5ad, .gml, .graphml or "
@@ -237,9 +241,10 @@ def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
 
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
-    given = {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
+    given: dict[str, Any] = {"--ignore-case": options.ignore_case}
+    given |= {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
     given |= {"--weight": options.weight if what != "a graph" else None, "--split": options.split}
-    given |= {"--repeats": options.repeats, "--drop": options.drop}
+    given |= {"--repeats": options.repeats, "--drop": options.drop, "A text in --missing-values": options.missing_texts}
     given |= {"--columns with a list": options.keep, "--sheet": request.sheet}
     for name, value in given.items():
         if value:
@@ -267,11 +272,13 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
     """A matrix with the names that the user gives, turned if they ask for it, and a sentence."""
     matrix, what = stored
     if request.rows is not None:
-        matrix = replace(matrix, rows=read_names(request.rows, matrix.X.shape[0], "row"))
+        matrix = replace(matrix, rows=read_names(request.rows, matrix.X.shape[0], "row", turned=request.transpose))
     if request.columns is not None:
-        matrix = replace(matrix, columns=read_names(request.columns, matrix.X.shape[1], "column"))
+        matrix = replace(
+            matrix, columns=read_names(request.columns, matrix.X.shape[1], "column", turned=request.transpose)
+        )
     if request.transpose:
-        matrix = _turned(matrix)
+        matrix = turned(matrix)
         what += ", transposed"
     sure = request.options.table or request.options.keep or request.options.graph
     if purpose == "cluster" and not sure and _may_be_graph(matrix):
@@ -283,21 +290,6 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
     if text_suffix(path) == ".mtx" and matrix.rows is None and has_barcodes(path.parent) and not request.transpose:
         said += f"; for cells in rows, with their names, give the folder {str(path.parent)!r}"
     return Input(f"{said}.", matrix)
-
-
-def _turned(matrix: NamedMatrix) -> NamedMatrix:
-    """The matrix with rows for columns, and their names."""
-    X = canonical(matrix.X.T) if sp.issparse(matrix.X) else matrix.X.T
-    row_title = SAMPLES if matrix.column_title == "feature" else matrix.column_title
-    column_title = "feature" if matrix.row_title == SAMPLES else matrix.row_title
-    return NamedMatrix(X, matrix.columns, matrix.rows, row_title, column_title)
-
-
-def shape_said(matrix: NamedMatrix) -> str:
-    """Rows and columns of a matrix, for a sentence, with what names them."""
-    sizes = [count(size, noun) for size, noun in zip(matrix.X.shape, ("row", "column"), strict=True)]
-    names = [axis for axis in ("rows", "columns") if getattr(matrix, axis) is not None]
-    return f"{sizes[0]} by {sizes[1]}, {' and '.join(names) + ' named' if names else 'without names'}"
 
 
 def _may_be_graph(matrix: NamedMatrix) -> bool:
@@ -324,21 +316,21 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         what = f"--transpose and files of names are for matrices, and {str(frame.path)!r} holds {plan.kind}."
         raise InputError(what, "Leave them out.")
     if plan.kind == "texts":
-        documents, names, title, said = from_texts(frame, plan)
-        return Input(said, documents=documents, names=names, title=title)
+        return Input(**from_texts(frame, plan, request.options.beside))
     if plan.kind in {"triples", "edges"}:
+        refuse_stray_texts(frame, plan.columns[2:], purpose)
         table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples", request.options.split)
         frame = replace(frame, remarks=(*remarks, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)
             return Input(said, edges=edges)
+        as_one = request.options.ignore_case
+        table, alike = spelt_alike(table, plan.columns, as_one) if purpose == "embed" else (table, [])
         remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))
-        frame = replace(frame, remarks=(remark, *frame.remarks))
-        table, plan, how = settled(View(frame, purpose, request.options), plan, table)
-        return _finished(frame, plan, request, purpose, from_triples(frame, plan, table, how, request.missing))
-    if request.options.repeats:
-        what = f"--repeats is for triples, and {str(frame.path)!r} is a table of numbers."
-        raise InputError(what, "Leave it out, or name the columns of triples with --triples.")
+        frame = replace(frame, remarks=(remark, *alike, *frame.remarks))
+        done = settled(View(frame, purpose, request.options), plan, table, bool(request.missing))
+        return _finished(frame, done.plan, request, purpose, from_triples(frame, done, request.missing))
+    refuse_options_of_triples(frame.path, request.options, "a table of numbers")
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):
         frame = replace(frame, remarks=(*frame.remarks, "for samples in columns: --transpose"))
     stored = negatives_set_to_0(frame.path, request.options.returns, from_numbers(frame, plan))

@@ -1,6 +1,5 @@
 """What a table is: numbers, triples, edges or texts. Where two readings are likely, an error asks for an option."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +33,9 @@ from rectifact.io.listed import (
     listed_by_name,
     to_compare,
 )
-from rectifact.io.tables import is_name, is_number, is_number_or_gap
+from rectifact.io.stray_texts import refuse_stray_texts, why_not
+from rectifact.io.tables import is_name, is_number
+from rectifact.io.yes_no import NOT_SO, but_yes_no
 
 MOST_OF_PAIRS = 6
 """Columns of a table that may list pairs."""
@@ -127,11 +128,12 @@ def _documents(view: View) -> Plan | None:
     texts = [name for name in view.names if is_name(view.type(name)) and not pa.types.is_temporal(view.type(name))]
     numbers = [name for name in view.names if is_number(view.type(name)) and not view.is_id_name(name)]
     lengths = {name: _mean_words(view.table.column(name)) for name in texts}
-    known = [name for name in texts if word(name) in WORDS["text"]]
-    least = 3 if len(numbers) < 2 else 8
-    found = [name for name in texts if lengths[name] >= least or (name in known and lengths[name] >= 2)]
-    if not found and len(view.names) == 1:
-        found = texts
+    least = {name: 2 if word(name) in WORDS["text"] else 3 if len(numbers) < 2 else 8 for name in texts}
+    found = [name for name in texts if lengths[name] >= least[name]]
+    found = texts if not found and len(view.names) == 1 else found
+    likely = [name for name in texts if lengths[name] >= 3 and name != view.first and not view.is_id_name(name)]
+    open_ = len(numbers) >= 10 or not found
+    found = found or (likely if view.purpose == "parts" else [])
     if not found:
         return None
     if view.purpose != "parts":
@@ -143,8 +145,8 @@ def _documents(view: View) -> Plan | None:
             f"Use rectifact parts for their topics, or leave the column out with --drop {quoted(found[0])}."
             f"{_as_pairs(view, found[0])}",
         )
-    if len(found) > 1 or len(numbers) >= 10:
-        also = ", --table for the numbers" if len(numbers) >= 10 else f", or both, as in {listing(found[:2])}"
+    if len(found) > 1 or open_:
+        also = ", --table for the numbers" if open_ else f", or both, as in {listing(found[:2])}"
         named = ", ".join(map(repr, found))
         ask(
             f"{view.where} has texts in {named}" + (f", and {len(numbers)} columns of numbers." if numbers else "."),
@@ -254,8 +256,11 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
         raise _empty(view, [each for each in columns if pa.types.is_null(view.type(each))])
     if is_number(kind):
         return
-    what, remedy = _why_not(column) if is_name(kind) else (f"holds {kind}", "")
     others = [other for other in columns if other != name and not is_number(view.type(other))]
+    refuse_stray_texts(view.frame, [name, *others], view.purpose)
+    what, remedy = why_not(column) if is_name(kind) else (f"holds {kind}", "")
+    if view.purpose == "embed" and (other := but_yes_no(column)):
+        what, remedy = other, f", {NOT_SO}"
     pairs = _as_pairs(view, name) + to_compare(view, [name, *others])
     edges = likely_edges(view) if view.purpose == "cluster" else []
     if name in edges:
@@ -325,22 +330,3 @@ def _mean_words(column: pa.ChunkedArray) -> float:
     """Words in a cell, on average over the first thousand that are not empty."""
     cells = [text for text in plain(column).slice(0, 1000).to_pylist() if text]
     return float(np.mean([len(text.split()) for text in cells])) if cells else 0.0
-
-
-def _why_not(column: pa.ChunkedArray) -> tuple[str, str]:
-    """What the first cell that is not a number holds, and what to do besides leaving the column out."""
-    texts = ((row, str(value)) for row, value in enumerate(plain(column).to_pylist()) if value is not None)
-    row, text = next(((row, text) for row, text in texts if not is_number_or_gap(text)), (0, ""))
-    shown = text if len(text) <= 30 else f"{text[:30]}..."
-    first = f"first {shown!r} in row {row + 1}"
-    if pa.types.is_temporal(column.type):
-        return f"holds dates, {first}", ", or name the rows by it with --id-column"
-    if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):
-        return f"holds percentages, {first}", ", or write them as plain numbers"
-    if re.fullmatch(r"[+-]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?", text):
-        return f"holds numbers with separators of thousands, {first}", ", or write them without separators"
-    if re.fullmatch(r"[+-]?\d+,\d+", text):
-        return f"holds decimal commas, {first}", ", or write decimal points"
-    if {str(cell).lower() for cell in plain(column).unique().drop_null().to_pylist()} <= {"yes", "no", "y", "n"}:
-        return f"holds yes and no, {first}", ", or write 1 and 0"
-    return f"holds text, {first}", ", or encode it as numbers"

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
+from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
@@ -16,7 +18,7 @@ MOST_GROUPS = 100  # different values of a column of known groups
 WITH_GROUPS = {".csv", ".tsv", ".parquet"}  # files of which a column can be known groups
 VALUES = {*WORDS["value"], *WORDS["count"]}
 WEIGHTS = VALUES | {*WORDS["weight"]}
-PAYLOADS = {"size", "bytes", "filesize", "messagesize", "length"}
+PAYLOAD = re.compile("((file|message)?size|length)(in)?(bytes|[kmg]i?b)?|bytes")
 """Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
 ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
 
@@ -42,6 +44,8 @@ def given_edges(view: View) -> Plan:
     weight, likely = view.options.weight, likely_edges(view)
     names = [name for name in view.names if not _is_row_number(view, name)]
     ends = [name for name in names if name != weight][:2]
+    if not likely:
+        _check_for_lists(view, ends, names)
     if len(names) not in (2, 3):
         example = listing(likely) if likely else "source,target,weight"
         raise InputError(
@@ -62,6 +66,29 @@ def given_edges(view: View) -> Plan:
             )
     weights = [weight] if weight else [name for name in names[2:] if _may_be_weight(view, ends, name)]
     return view.plan("edges", [*ends, *weights])
+
+
+def _check_for_lists(view: View, ends: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a table with several nodes in a cell, as the authors of a paper, in a column beside the ends."""
+    for name in names if len(names) == 1 else [name for name in names if name not in ends]:
+        lists = find_lists(map(str, _texts(view, name)))
+        if lists is None or not lists.marks:
+            continue
+        what = f"The column {name!r} of {view.where} holds lists of nodes, such as {lists.cells[0]!r}."
+        others = [other for other in view.names if other != name]
+        if not others:
+            remedy = (
+                f"Add a column that names or numbers the rows, and join each to its list with --split {lists.marks!r}."
+            )
+            raise InputError(what, remedy)
+        row = next((other for other in others if len(set(_texts(view, other))) == view.table.num_rows), others[0])
+        joined = f"add --triples {listing([row, name])} --split {lists.marks!r}"
+        instead = f"without that column: --drop {quoted(name)}"
+        raise InputError(what, f"To join each {row!r} to all in its list, {joined}; {instead}.")
+
+
+def _texts(view: View, name: str) -> list[Any]:
+    return plain(view.table.column(name)).drop_null().to_pylist() if is_name(view.type(name)) else []
 
 
 def likely_edges(view: View) -> list[str]:
@@ -172,7 +199,7 @@ def _may_be_weight(view: View, ends: Sequence[str], name: str) -> bool:
     """Whether a column may hold weights: not numbers of the rows, and not the sizes of messages, one row for each."""
     if _is_row_number(view, name) or not view.may_be_weight(name):
         return False
-    if word(name) not in PAYLOADS:
+    if not PAYLOAD.fullmatch(word(name)):
         return True
     return bool(view.table.select(ends).group_by(list(ends)).aggregate([]).num_rows == len(view.table))
 

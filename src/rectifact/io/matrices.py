@@ -47,6 +47,10 @@ class NamedMatrix:
         What a row and a column are called in the file, as user and item; our own tables keep these names.
     triples : tuple of str
         Columns of the table of triples that it was read from; empty for other files, or without names.
+    returned : csr_array of the shape of X, or None
+        One where the file has a negative value, such as goods that somebody has returned.
+    shift : float
+        What was added to each value of the file.
     """
 
     X: Array
@@ -55,6 +59,8 @@ class NamedMatrix:
     row_title: str = SAMPLES
     column_title: str = "feature"
     triples: tuple[str, ...] = ()
+    returned: sp.csr_array | None = None
+    shift: float = 0.0
 
 
 def read_matrix(path: Path) -> NamedMatrix:
@@ -122,7 +128,7 @@ def numbered(names: Any, n: int) -> Any:
     return np.arange(1, n + 1).astype(str) if names is None else names
 
 
-def read_names(path: Path, n: int, what: str) -> NDArray[np.str_]:
+def read_names(path: Path, n: int, what: str, *, turned: bool = False) -> NDArray[np.str_]:
     """Names from a text file, one in each line, as many as there are rows or columns.
 
     Parameters
@@ -132,12 +138,18 @@ def read_names(path: Path, n: int, what: str) -> NDArray[np.str_]:
         Their number.
     what : str
         What they name: ``"column"`` or ``"row"``.
+    turned : bool, default False
+        Whether rows become columns afterwards: names are those of the file as it is.
     """
     with reading(path, "a text file with one name in each line"):
         names = read_text(path).splitlines()
     if len(names) != n:
+        before = " before --transpose" if turned else ""
         raise InputError(
-            f"{str(path)!r} has {len(names)} lines, and the matrix has {n} {what}s.", f"Give one name for each {what}."
+            f"{str(path)!r} has {len(names)} lines, and the matrix has {n} {what}s{before}.",
+            f"--{what}s names the {what}s of the file: give one name for each of them."
+            if turned
+            else f"Give one name for each {what}.",
         )
     return names_array(path, what, names)
 
@@ -164,6 +176,22 @@ def reading_matrix(path: Path, expected: str) -> Iterator[None]:
             yield
         except (zlib.error, tokenize.TokenError, NotImplementedError, OverflowError) as error:
             raise ValueError(error.args[0] if error.args else type(error).__name__) from error
+
+
+def turned(matrix: NamedMatrix) -> NamedMatrix:
+    """The matrix with rows for columns, and their names."""
+    X = canonical(matrix.X.T) if sp.issparse(matrix.X) else matrix.X.T
+    returned = None if matrix.returned is None else sp.csr_array(matrix.returned.T)
+    row_title = SAMPLES if matrix.column_title == "feature" else matrix.column_title
+    column_title = "feature" if matrix.row_title == SAMPLES else matrix.row_title
+    return NamedMatrix(X, matrix.columns, matrix.rows, row_title, column_title, returned=returned)
+
+
+def shape_said(matrix: NamedMatrix) -> str:
+    """Rows and columns of a matrix, for a sentence, with what names them."""
+    sizes = [count(size, noun) for size, noun in zip(matrix.X.shape, ("row", "column"), strict=True)]
+    names = [axis for axis in ("rows", "columns") if getattr(matrix, axis) is not None]
+    return f"{sizes[0]} by {sizes[1]}, {' and '.join(names) + ' named' if names else 'without names'}"
 
 
 def as_floats(path: Path, X: Any) -> Array:

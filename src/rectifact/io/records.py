@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from rectifact.core.errors import InputError
 from rectifact.io.files import reading
-from rectifact.io.text import HEAD, OPENERS, encoding_of, open_bytes, text_suffix
+from rectifact.io.text import open_bytes, open_text, text_suffix
 
 SUFFIXES = (".json", ".jsonl", ".ndjson")
 CHUNK = 1 << 20  # characters
@@ -69,9 +69,7 @@ def json_records(path: Path) -> Iterator[tuple[int, Any]]:
     ...     list(json_records(path))
     [(1, {'task': 1}), (3, {'task': 2})]
     """
-    with reading(path, "JSON"), open_bytes(path) as file:
-        encoding = encoding_of(file.read(HEAD))
-    with reading(path, "JSON"), OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding) as file:
+    with reading(path, "JSON"), open_text(path) as file:
         yield from _Window(file, path).records()
 
 

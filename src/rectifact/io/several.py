@@ -16,6 +16,9 @@ MARKS = (";", "|", ",", ";,")
 ENDS = "ends"
 """A column while it is made."""
 
+TAKE_TURNS = 0.25
+"""Share of the lists whose first name stands later in another one. Surnames that are also first names are fewer."""
+
 KEEP = "none"
 """For cells that stay one node, whatever is in them."""
 
@@ -42,13 +45,16 @@ class Lists:
 def find_lists(names: Iterable[str]) -> Lists | None:
     """Names that are lists of others; None if there are none.
 
-    They are lists where most of what a mark separates are nodes of their own, or all of it are e-mail addresses. So
-    ``Lee, Ann`` is a name, unless there are a ``Lee`` and an ``Ann``.
+    They are lists where most of what a mark separates are nodes of their own, or all of it are e-mail addresses, or
+    where much of what stands first in a cell stands later in another, as authors of papers do. So ``Lee, Ann`` is a
+    name, unless there are a ``Lee`` and an ``Ann``, and ``Paris, Texas`` is a place.
 
     Examples
     --------
     >>> find_lists(["ann", "bea", "ann; bea", "ann; cid; bea"])
     Lists(marks=';', cells=['ann; bea', 'ann; cid; bea'], sure=False)
+    >>> find_lists(["ann, bea, cid", "bea, ann", "cid, bea"]).marks
+    ','
     >>> find_lists(["Lee, Ann", "Ray, Bea", "Ann"])
     """
     known = dict.fromkeys(names)
@@ -56,10 +62,17 @@ def find_lists(names: Iterable[str]) -> Lists | None:
         lists = {name: pieces for name in known if len(pieces := split_at(name, marks)) > 1}
         pieces = [piece for found in lists.values() for piece in found]
         sure = bool(pieces) and all(_is_address(piece) for piece in pieces)
-        if sure or 2 * sum(piece in known for piece in pieces) > len(pieces):
+        if sure or 2 * sum(piece in known for piece in pieces) > len(pieces) or _take_turns(list(lists.values())):
             return Lists(marks, list(lists), sure)
     unclear = [name for name in known if name.count("@") > 1]
     return Lists("", unclear, False) if unclear else None
+
+
+def _take_turns(lists: list[list[str]]) -> bool:
+    """Whether a part of what stands first in some lists, and more than one of them, stands later in others."""
+    later = {piece for pieces in lists for piece in pieces[1:]}
+    both = [pieces[0] for pieces in lists if pieces[0] in later]
+    return len(set(both)) > 1 and len(both) >= TAKE_TURNS * len(lists)
 
 
 def split_at(name: str, marks: str) -> list[str]:

@@ -1,16 +1,20 @@
-"""Text files as they come: in UTF-8 or with a byte order mark, compressed or not, with comments before a table."""
+"""Text files as they come: UTF-8, with a byte order mark, or Windows-1252; compressed or not, with comments first."""
 
 import bz2
 import codecs
 import csv
 import gzip
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+
+from rectifact.core.errors import FitWarning, count
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 HEAD = 1 << 16  # bytes that show what a text file is
@@ -23,6 +27,12 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte order marks and encodings; that of UTF-32 begins like that of UTF-16 and comes first."""
+
+WINDOWS = "cp1252"
+"""How text that is not UTF-8 is read: what Excel and other programs write on Windows; Latin-1 is a part of it."""
+
+NOT_IN_TEXT = bytes({*range(32)} - {*b"\a\b\t\n\v\f\r\x1a\x1b"})
+"""Bytes that no text has, by the rule of the command ``file``, but for the mark that DOS puts at the end."""
 
 SEPARATORS = ",;\t|"
 COMMENT = ("#", "%")
@@ -46,45 +56,116 @@ def open_bytes(path: Path) -> Any:
     return OPENERS.get(path.suffix, open)(path, "rb")
 
 
-def encoding_of(start: bytes) -> str:
-    """The encoding that a byte order mark shows, or UTF-8; raises UnicodeError where text cannot be in UTF-8.
+def encoding_of(content: bytes) -> str:
+    r"""The encoding that a byte order mark shows, UTF-8, or else Windows-1252; raises UnicodeError if it is not text.
+
+    Text with more letters in UTF-8 than bytes that are not is damaged UTF-8, and no other encoding.
 
     Examples
     --------
-    >>> encoding_of("task".encode("utf-16")), encoding_of(b"task")
-    ('utf-16', 'utf-8')
+    >>> encoding_of("task".encode("utf-16")), encoding_of(b"task"), encoding_of(b"caf\xe9")
+    ('utf-16', 'utf-8', 'cp1252')
     """
-    found = next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
-    if found.startswith("utf-8") and b"\0" in start:  # UTF-16 without a byte order mark
+    found = _marked(content)
+    if not found.startswith("utf-8"):
+        return found
+    try:
+        content.decode(found)
+    except UnicodeDecodeError:
+        text = content.decode("utf-8", "replace")
+        wrong = text.count("\N{REPLACEMENT CHARACTER}")
+        foreign = len(text) - len(text.encode("ascii", "ignore"))
+        if found != "utf-8" or foreign - wrong >= wrong or content.translate(None, NOT_IN_TEXT) != content:
+            raise
+        return WINDOWS
+    if b"\0" in content:  # UTF-16 without a byte order mark
         raise UnicodeError
     return found
 
 
+def _marked(start: bytes) -> str:
+    return next((name for mark, name in MARKS.items() if start.startswith(mark)), "utf-8")
+
+
+def file_encoding(path: Path) -> str:
+    """The same of a file, which is held in memory only if it is not UTF-8."""
+    state = path.stat()
+    return _file_encoding(path, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=64)  # a table is opened several times
+def _file_encoding(path: Path, size: int, changed: int) -> str:
+    with open_bytes(path) as file:
+        chunk = file.read(HEAD)
+        found = _marked(chunk)
+        if found.startswith("utf-8") and b"\0" in chunk:  # UTF-16 without a byte order mark
+            raise UnicodeError
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while chunk and found.startswith("utf-8"):
+                decoder.decode(chunk)
+                chunk = file.read(HEAD)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            file.seek(0)
+            return encoding_of(file.read())
+    return found
+
+
+def errors_of(encoding: str) -> str:
+    """What to do with bytes that do not fit: Windows-1252 leaves five of them undefined."""
+    return "replace" if encoding == WINDOWS else "strict"
+
+
+def decoded(content: bytes, encoding: str) -> str:
+    """Text, with lines that end in a newline alone, whichever system wrote it."""
+    return content.decode(encoding, errors_of(encoding)).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def warn_of_windows(first: Path, n: int = 1) -> None:
+    """Say that a file, or the first of several, is read as Windows-1252."""
+    which = f"{str(first)!r} is" if n == 1 else f"{count(n, 'file')}, the first {str(first)!r}, are"
+    what = f"{which} not UTF-8; read as Windows-1252 (cp1252)."
+    remedy = f"If letters look wrong, save {'it' if n == 1 else 'them'} as UTF-8."
+    warnings.warn(FitWarning(what, remedy), stacklevel=3)
+
+
+def _checked_encoding(path: Path) -> str:
+    encoding = file_encoding(path)
+    if encoding == WINDOWS:
+        warn_of_windows(path)
+    return encoding
+
+
 def read_text(path: Path) -> str:
     """All text of a file, with lines that end in a newline alone, whichever system wrote it."""
+    encoding = _checked_encoding(path)
     with open_bytes(path) as file:
-        content = file.read()
-    return content.decode(encoding_of(content)).replace("\r\n", "\n").replace("\r", "\n")
+        return decoded(file.read(), encoding)
+
+
+def open_text(path: Path) -> Any:
+    """The file for reading text, whatever its encoding."""
+    encoding = _checked_encoding(path)
+    return OPENERS.get(path.suffix, open)(path, "rt", encoding=encoding, errors=errors_of(encoding))
 
 
 def text_head(path: Path) -> list[str]:
     """The first complete lines of a text file, at least one."""
+    encoding = file_encoding(path)
     with open_bytes(path) as file:
         start = file.read(HEAD)
-        encoding = encoding_of(start)
         while len(start.splitlines()) < 2 and (more := file.read(HEAD)):
             start += more
         ended = not file.read(1)
-    text = codecs.getincrementaldecoder(encoding)().decode(start, final=ended)
+    text = codecs.getincrementaldecoder(encoding)(errors_of(encoding)).decode(start, final=ended)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return (lines if ended or len(lines) == 1 else lines[:-1])[:LINES]
 
 
 def utf8_source(path: Path) -> Path | pa.BufferReader:
     """What pyarrow reads: the file itself, or its text in UTF-8 where it has another encoding."""
-    with open_bytes(path) as file:
-        encoding = encoding_of(file.read(HEAD))
-    if encoding.startswith("utf-8"):
+    if file_encoding(path).startswith("utf-8"):
         return path
     return pa.BufferReader(read_text(path).removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").encode())
 

@@ -9,23 +9,38 @@ import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import WORDS, Plan, View, word
+from rectifact.io.columns import WORDS, Options, Plan, View, word
 from rectifact.io.matrices import NamedMatrix
 from rectifact.io.times import find_times
 
 
 class Settled(NamedTuple):
-    """Triples with one value for each pair, a plan that uses a column of times if they go by it, and what to say."""
+    """Triples with one value for each pair, a plan that uses a column of times if they go by it, and what to say.
+
+    ``returned`` has the rows with a negative value, if there are any.
+    """
 
     table: pd.DataFrame
     plan: Plan
     said: tuple[str, ...] = ()
+    returned: pd.DataFrame | None = None
 
 
-def settled(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
-    """Rows of pairs, with or without values, as triples, by what ``--returns`` and ``--repeats`` say."""
+def settled(view: View, plan: Plan, table: pd.DataFrame, missing: bool = False) -> Settled:
+    """Rows of pairs, with or without values, as triples, by what ``--returns`` and ``--repeats`` say.
+
+    Where pairs that are not listed are missing, values are ratings, and may be negative.
+    """
     if 2 not in table:
         return Settled(table, plan, ("added up where a pair is repeated",) * bool(table.duplicated([0, 1]).any()))
+    if missing and view.options.returns is None:
+        return _one_for_each(view, plan, table)
+    done, negative = _settled(view, plan, table), table[2] < 0
+    return done._replace(returned=table[negative]) if negative.any() else done
+
+
+def _settled(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
+    """Triples whose values are as ``--returns`` and ``--repeats`` say."""
     if view.options.returns is not None:
         return (_without_returns if view.options.returns == "drop" else _net)(view, plan, table)
     n_negative = int((table[2] < 0).sum()) if view.purpose == "embed" else 0
@@ -48,13 +63,22 @@ def negatives_set_to_0(path: Path, returns: str | None, stored: tuple[NamedMatri
             "Use --returns drop to set its negative values to 0.",
         )
     X: Any = matrix.X.copy() if sp.issparse(matrix.X) else np.asarray(matrix.X)
-    n_negative = int(((X.data if sp.issparse(X) else X) < 0).sum())
+    returned = sp.csr_array(X < 0, dtype=float)
     if sp.issparse(X):
         X.data = np.maximum(X.data, 0)
         X.eliminate_zeros()
     else:
         X = np.maximum(X, 0)  # NaN stays
-    return replace(matrix, X=X), f"{what}, with {count(n_negative, 'negative value')} set to 0"
+    said = f"{what}, with {count(returned.nnz, 'negative value')} set to 0"
+    return replace(matrix, X=X, returned=returned), said
+
+
+def refuse_options_of_triples(path: Path, options: Options, what: str) -> None:
+    """Refuse what is said about pairs where there are none."""
+    for name, given in {"--repeats": options.repeats, "--ignore-case": options.ignore_case}.items():
+        if given:
+            remedy = "Leave it out, or name the columns of triples with --triples."
+            raise InputError(f"{name} is for triples, and {str(path)!r} is {what}.", remedy)
 
 
 def _without_returns(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
@@ -89,7 +113,7 @@ def _negative(view: View, plan: Plan, n_negative: int) -> InputError:
     return InputError(
         f"{has}.",
         "If these are returns, use --returns net to subtract them from what was sold, or --returns drop to leave them "
-        "out; if they are ratings on a scale that goes below 0, add a constant to all ratings.",
+        "out; if they are ratings on a scale that goes below 0, add --missing.",
     )
 
 

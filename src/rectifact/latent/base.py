@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rectifact.core.arrays import Array, is_host, names_of_rows, to_host
 from rectifact.core.errors import InputError
-from rectifact.core.estimator import Iterative
+from rectifact.core.estimator import Iterative, are_names
 from rectifact.core.operand import Operand, is_chunked
 from rectifact.core.plots import ConvergencePlot, plot
 from rectifact.core.validation import RUN_CONSTRAINTS, Interval, check_at_least, check_option
@@ -19,7 +19,6 @@ from rectifact.latent.data import check_magnitude, refuse_triples
 from rectifact.latent.filling import dense_with_gaps, filled
 from rectifact.latent.neighbours import (
     WIDE,
-    are_names,
     axes_of_predictions,
     best_unseen,
     between,
@@ -52,7 +51,9 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         check_is_fitted(self)
         return self._embed(self._known(X))
 
-    def recommend(self, X: Any, n: int = 10, *, samples: Any = None, features: Any = None) -> pd.DataFrame:
+    def recommend(
+        self, X: Any, n: int = 10, *, samples: Any = None, features: Any = None, exclude: Any = None
+    ) -> pd.DataFrame:
         """The columns that the model predicts best for each row of X, among those that are not positive in it.
 
         Predictions are made for a few rows at a time, never for all of X.
@@ -64,6 +65,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         n : int, default 10
         samples, features : sequences of names, optional
             Names of rows and columns; by default the index of a frame and the columns of the fit, else numbers from 0.
+        exclude : array or sparse array of the shape of X, optional
+            Entries that are not recommended where it is positive, such as goods that somebody has returned.
 
         Returns
         -------
@@ -86,7 +89,10 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         check_at_least(1, n=n)
         samples = names_of_rows(X) if samples is None else np.asarray(samples)
         X = self._in_memory(X, "recommend")
-        columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n)
+        if exclude is not None and tuple(exclude.shape) != tuple(X.shape):
+            what = f"exclude has the shape {tuple(exclude.shape)} and X {tuple(X.shape)}."
+            raise InputError(what, "Give a mask of the shape of X.", option="exclude=")
+        columns, scores = best_unseen(to_host(X.data), self._embed(X), self._predicted, n, exclude)
         if getattr(self, "missing", None) is not None:
             scores = np.minimum(scores, self._ranges[1][columns] if hasattr(self, "_ranges") else np.inf)
         samples = np.arange(X.shape[0]) if samples is None else samples
@@ -272,19 +278,15 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         """New data in the units of the fit, which must not be a Dask array."""
         X = self._known(X)
         if is_chunked(X.data):
-            raise InputError(
-                f"{method} works on data in memory, and X is a Dask array.", "Take some rows: X[:1000].compute()."
-            )
+            what = f"{method} works on data in memory, and X is a Dask array."
+            raise InputError(what, "Take some rows: X[:1000].compute().")
         return X
 
     def _of_the_fit(self, X: Any) -> Operand:
         X = self._known(X)
         if X.shape[0] != len(self.embedding_):
-            raise InputError(
-                f"X has {X.shape[0]:,} rows, but the model was fitted to {len(self.embedding_):,}.",
-                "Give the data of the fit.",
-                option="X=",
-            )
+            what = f"X has {X.shape[0]:,} rows, but the model was fitted to {len(self.embedding_):,}."
+            raise InputError(what, "Give the data of the fit.", option="X=")
         return X
 
     def _noise(self, A: Array) -> Any:
@@ -331,12 +333,8 @@ class LatentTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transf
         n, d = X.shape
         check_magnitude(largest, X.dtype)
         if self.n_components > min(n, d):
-            raise InputError(
-                f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s) "
-                f"and {d} feature(s).",
-                "Lower n_components.",
-                option="n_components",
-            )
+            what = f"n_components={self.n_components} dimensions need as many samples and features; X has {n} sample(s)"
+            raise InputError(f"{what} and {d} feature(s).", "Lower n_components.", option="n_components")
 
     @property
     def _n_features_out(self) -> int:

@@ -1,5 +1,6 @@
 """The data of the estimators: checked, in the form that the algorithms take, with missing entries as NaN."""
 
+import warnings
 from math import isnan
 from numbers import Real
 from typing import Any
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 
 from rectifact.core.arrays import Array, is_host, namespace, to_host, to_like
 from rectifact.core.device_csr import DeviceCSR, canonical_csr, is_native_sparse
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
@@ -18,6 +19,7 @@ from rectifact.io.columns import WORDS, is_rating, word
 from rectifact.io.kinds import find_triples
 from rectifact.io.listed import MOST_LISTED
 from rectifact.io.tables import is_name
+from rectifact.latent.scales import scale_with_zero
 from rectifact.latent.statistics import Statistics, statistics
 
 CHECK_ON_DEVICE = 10
@@ -72,7 +74,18 @@ def _as_table(X: Any) -> tuple[Any, str]:
 def check_nonnegative(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:
     """Non-negative data: CSR on the host and in chunks, as it came on a device; NaN only with ``missing``."""
     X = check_matrix(estimator, X, reset=reset, nonnegative=True, allow_nan=missing, sparse_chunks=True)
+    if reset and missing and np.ndim(estimator.missing) == 0:
+        _warn_of_zeros(X)
     return _mapped(operand(X), _csr)
+
+
+def _warn_of_zeros(X: Array) -> None:
+    """Warn of a 0 that is an answer on a scale like the others; in sparse data it is what was not counted."""
+    top = scale_with_zero(X) if is_host(X) and not is_chunked(X) and not is_sparse(X) else 0.0
+    if top:
+        what = f"0 seems to be an answer on a scale up to {top:.3g}, and is read as at most 0: predictions are too low."
+        remedy = f"Add {max(1.0, top / 4):g} to X, and subtract it from what fill and recommend return."
+        warnings.warn(FitWarning(what, remedy, command="Leave out --values."), stacklevel=6)
 
 
 def check_binary(estimator: Any, X: Any, *, reset: bool, missing: bool) -> Operand:

@@ -21,6 +21,9 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 DOUBT = 5
 """Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
 
+LEAST_COLUMN = 10
+"""Hidden entries of a column from which on its own error counts."""
+
 MANY_ZEROS = 0.1
 """Share of zeros among hidden entries from which on a sentence about their error says so."""
 
@@ -69,6 +72,16 @@ class Comparison:
     def better(self) -> bool:
         """Whether the model predicts better than all means."""
         return self.model < min(self.mean, self.means, self.columns)
+
+    @property
+    def checked_columns(self) -> list[int]:
+        """Columns of which enough entries were hidden to tell how well they are predicted."""
+        return [j for j, (n, _, _) in enumerate(self.by_column) if n >= LEAST_COLUMN]
+
+    @property
+    def no_better_columns(self) -> list[int]:
+        """Those of them that the model predicts no better than the mean of the column does."""
+        return [j for j in self.checked_columns if self.by_column[j][1] >= self.by_column[j][2]]
 
     @property
     def plain(self) -> tuple[str, float]:

@@ -27,8 +27,8 @@ SHARE, MOST_HIDDEN = 0.1, 200_000
 RECURS = 0.5
 """Cosine from which on a dimension of one half of the samples is one of the other half too."""
 
-CLOSE = 0.9
-"""Share of the dimensions in common from which on a number that was tried is taken, rather than one more fit."""
+CLEAR = 2.0
+"""Standard errors by which several dimensions must predict better than one if halves of the samples share only one."""
 
 SUPPORTED = 0.1
 """Size of a dimension of the first fit, relative to the largest, from which on the data may support it."""
@@ -100,14 +100,19 @@ class LatentTrial:
         return list(self._scores)
 
     def recurring(self, k: int, ks: Sequence[int]) -> int:
-        """The number of dimensions that halves of the samples have in common, by more than chance, up to ``k``."""
-        self.recurrence[k] = self.stability(k)
-        common = int(np.sum(self.recurrence[k] >= RECURS))
-        possible = [number for number in ks if number <= common]
-        tried = [number for number in possible if number in self._scores and number >= CLOSE * common]
-        best = max(tried or possible, default=1)
-        self._spans.setdefault(best, _closest(self._spans[k], best))
-        return best
+        """``k``, or 1 if halves of the samples share only one of its dimensions.
+
+        Half of the data with gaps may be too little to find them again, so they are kept if they clearly lower the
+        error of hidden entries; a likelihood is no such evidence, as it also rises where one dimension misfits noise.
+        The stability of each dimension says how far it is found again.
+        """
+        if k == 1 or (self.measure == PREDICTED and self._clearly_better(k)):
+            return k
+        return k if np.sum(self.stability(k) >= RECURS) > 1 else 1
+
+    def _clearly_better(self, k: int) -> bool:
+        gained = self.scores(k) - self.scores(1)
+        return bool(gained.mean() > CLEAR * gained.std() / max(gained.size, 1) ** 0.5)
 
     def doubt(self) -> str:
         """Nothing: what hidden data does not support is not there."""
@@ -150,13 +155,6 @@ def _shares(model: Any, X: Operand, mask: Any) -> NDArray[Any]:
     varies = x.size > 1 and np.ptp(x) > 0  # one entry does not: its error is a share of its square
     spread = float(x.var() if varies else (x**2).sum() / max(x.size, 1))
     return np.asarray(1 - (x - found) ** 2 / (spread or 1.0))
-
-
-def _closest(spans: list[NDArray[Any]], k: int) -> list[NDArray[Any]]:
-    """The ``k`` directions of each of two spans that come closest to the other span."""
-    one, other = spans
-    left, _, right = np.linalg.svd(one @ other.T)
-    return [left[:, :k].T @ one, right[:k] @ other]
 
 
 def _some_rows(X: Any, rng: np.random.Generator) -> Any:

@@ -28,7 +28,9 @@ N_CLOSE = 3
 """Names that are suggested for one that is unknown."""
 
 
-def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def best_unseen(
+    X: Any, A: Any, predict: Callable[[Any], Any], n: int, exclude: Any = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ``n`` columns with the highest predictions in each row, among those that are not positive in X.
 
     Parameters
@@ -39,6 +41,8 @@ def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[
     predict : callable
         Predictions for some rows of A.
     n : int
+    exclude : array or sparse array of the shape of X, or None
+        Where it is positive, an entry does not count either.
 
     Returns
     -------
@@ -52,7 +56,9 @@ def best_unseen(X: Any, A: Any, predict: Callable[[Any], Any], n: int) -> tuple[
     step = max(1, TILE // X.shape[1])
     for i in range(0, X.shape[0], step):
         rows = slice(i, min(i + step, X.shape[0]))
-        found = np.where(dense_rows(X, rows) > 0, -np.inf, np.asarray(predict(A[rows]), dtype=np.float64))
+        seen = dense_rows(X, rows) > 0
+        seen = seen if exclude is None else seen | (dense_rows(exclude, rows) > 0)
+        found = np.where(seen, -np.inf, np.asarray(predict(A[rows]), dtype=np.float64))
         best = np.argpartition(-found, n - 1, axis=1)[:, :n] if n < X.shape[1] else np.argsort(-found, axis=1)
         best = np.take_along_axis(best, np.argsort(-np.take_along_axis(found, best, 1), axis=1, kind="stable"), 1)
         score = np.take_along_axis(found, best, 1)
@@ -159,11 +165,6 @@ def long_table(first: str, names: Any, second: str, others: NDArray[Any], what: 
     places = np.tile(np.arange(1, n + 1), len(values))
     table = {first: np.repeat(names, n), "rank": places, second: others.ravel(), what: values.ravel()}
     return pd.DataFrame(table)[np.isfinite(values.ravel())].reset_index(drop=True)
-
-
-def are_names(names: Any, n: int) -> bool:
-    """Whether these are ``n`` names, and not only numbers from 1."""
-    return names is not None and len(names) == n and not np.array_equal(names, np.arange(1, n + 1).astype(str))
 
 
 def places_of(items: Any, names: Any, n: int, what: str, others: Any = None) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ from rectifact.parts.diagnosis import background_share, diagnose
 from rectifact.parts.fitting import predicted_squares
 from rectifact.parts.samples import are_short, choose_norm, largest_entry, sample_block
 from rectifact.parts.stability import Halves
-from rectifact.parts.starts import STARTS, Subspace, choose_start, find_start, subspace
+from rectifact.parts.starts import STARTS, Subspace, check_number, choose_start, find_start, subspace
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 
 MOST_DIAGNOSED = 20_000
@@ -111,6 +111,8 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _find_start(self, X: Operand, samples: Operand, *, first_batch: bool) -> Start:
         """Parts to start from, in the subspace of the samples, which are X divided by norms."""
+        if isinstance(self.init, str):
+            check_number(self.n_components, X.shape, first_batch)
         with small_products(samples.shape[0] * samples.stored_per_row * self.n_components):
             space = subspace(samples, self.n_components)
             if not isinstance(self.init, str):

@@ -30,6 +30,10 @@ RANK_OF_NOISE = 16
 EXACT = 1e-10
 """Share of the largest eigenvalue below which there is only rounding."""
 
+SEEN = 0.01
+"""Share of a direction, in squares, that must be in the features seen to predict those hidden: with less, what is seen
+of it is noise, which the regression would blow up, as for a direction that is one word."""
+
 FLIPS, SPREAD = 8, 3.5
 """Draws of signs that give the edge of the noise, and standard deviations above their mean where it is: with so few
 draws, noise alone exceeds it in one of a hundred matrices (Student's t)."""
@@ -145,7 +149,7 @@ def _gains(
     from_seen, with_hidden = seen @ V_seen.T, hidden @ V_hidden.T
     gram_seen, gram_hidden = V_seen @ V_seen.T, V_hidden @ V_hidden.T
     for k in range(1, len(V_seen) + 1):
-        W = np.linalg.lstsq(gram_seen[:k, :k], from_seen[:, :k].T, rcond=EXACT)[0].T
+        W = np.linalg.lstsq(gram_seen[:k, :k], from_seen[:, :k].T, rcond=SEEN)[0].T
         gains[:, k] = np.sum(W * (2 * with_hidden[:, :k] - W @ gram_hidden[:k, :k]), axis=1)
     gains[:, len(V_seen) + 1 :] = gains[:, [len(V_seen)]]  # there are no further directions
     return gains

@@ -13,9 +13,10 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.core.validation import check_at_least, check_option
+from rectifact.io.all_rows import AllRows
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
-from rectifact.io.text import encoding_of, open_bytes
+from rectifact.io.text import WINDOWS, decoded, encoding_of, open_bytes, warn_of_windows
 from rectifact.parts.markup import without_markup
 from rectifact.parts.stop_words import stop_words_of
 from rectifact.parts.vocabulary import WORD, Vocabulary, Weighting
@@ -42,6 +43,10 @@ class Corpus(NamedMatrix):
         Words that were left out because they occur in too many documents, the most frequent first.
     marked : int
         Documents in which HTML tags, entities or web addresses were left out.
+    documents : sequence of str
+        The whole texts whose words were counted.
+    all_rows : AllRows or None
+        The rows of the table that they were read from.
     """
 
     texts: Sequence[str] = ()
@@ -49,6 +54,8 @@ class Corpus(NamedMatrix):
     known: NDArray[np.float64] | None = None
     common: Sequence[str] = ()
     marked: int = 0
+    documents: Sequence[str] = ()
+    all_rows: AllRows | None = None
 
     def __repr__(self) -> str:
         """Sizes, and how words are weighted."""
@@ -64,7 +71,8 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     ----------
     path : Path
         A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
-        its subfolders. A file of the folder that is not text is left out with a warning.
+        its subfolders. Text that is not UTF-8 is read as Windows-1252, with a warning. A file of the folder that is not
+        text is left out with a warning.
 
     Returns
     -------
@@ -75,7 +83,7 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Raises
     ------
     InputError
-        If there is no document, or nothing is UTF-8 text.
+        If there is no document, or nothing is text.
 
     Examples
     --------
@@ -89,7 +97,10 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     """
     if path.is_dir():
         return _read_folder(path)
-    lines = _read_text(path).split("\n")
+    text, encoding = _read_text(path)
+    if encoding == WINDOWS:
+        warn_of_windows(path)
+    lines = text.split("\n")
     numbers = [i for i, line in enumerate(lines) if line.strip()]
     if not numbers:
         raise InputError(f"{str(path)!r} holds no document: every line is blank.", "Write one document per line.")
@@ -105,9 +116,11 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if is_document(path)}
     texts: dict[str, str] = {}
     wrong: list[InputError] = []
+    windows: list[Path] = []
     for name in sorted(name for name, path in files.items() if path.is_file()):
         try:
-            texts[name] = _read_text(files[name])
+            texts[name], encoding = _read_text(files[name])
+            windows += [files[name]] * (encoding == WINDOWS)
         except InputError as error:
             wrong.append(error)
     if not texts:
@@ -123,6 +136,8 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
         what = f"{count(len(empty), 'file')} without text left out: {empty[0]!r}."
         warnings.warn(FitWarning(what, ""), stacklevel=3)
         texts = {name: text for name, text in texts.items() if text.strip()}
+    if windows:
+        warn_of_windows(windows[0], len(windows))
     if wrong:
         what = f"{count(len(wrong), 'file')} left out: {wrong[0].what}"
         warnings.warn(FitWarning(what, wrong[0].remedy), stacklevel=3)
@@ -130,19 +145,18 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
     return list(texts.values()), np.array(printable)
 
 
-def _read_text(path: Path) -> str:
-    """Text of a file, with lines that end in a newline alone, whichever system wrote it."""
+def _read_text(path: Path) -> tuple[str, str]:
+    """Text of a file, with lines that end in a newline alone, whichever system wrote it, and its encoding."""
     with reading(path, "text"), open_bytes(path) as file:
         content = file.read()
     try:
-        text = content.decode(encoding_of(content))
-        fault = -1
+        encoding = encoding_of(content)
+        return decoded(content, encoding), encoding
     except UnicodeError as error:  # UTF-16 without a byte order mark can pass as UTF-8, with zeros
-        text, fault = "", error.start if isinstance(error, UnicodeDecodeError) else content.find(b"\0")
-    if fault >= 0:
+        fault = error.start if isinstance(error, UnicodeDecodeError) else content.find(b"\0")
         line = content.count(b"\n", 0, fault) + 1
-        raise InputError(f"{str(path)!r} is not UTF-8 text, see its line {line}.", "Save it as plain text in UTF-8.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+        what = f"{str(path)!r} is not UTF-8 text, see its line {line}."
+        raise InputError(what, "Save it as plain text in UTF-8.") from error
 
 
 def count_words(
@@ -235,8 +249,8 @@ def count_words(
     seen = "\n".join(word for word in found[~kept] if " " not in word)
     vocabulary = Vocabulary(words, weighting, rarity, ngrams, stopped, seen, without_markup=not keep_markup)
     left = found[common][np.argsort(-occurring[common], kind="stable")].tolist()
-    texts = beginnings(documents)
-    return Corpus(X, columns=words, texts=texts, vocabulary=vocabulary, common=left, marked=marked)
+    told: dict[str, Any] = {"texts": beginnings(documents), "documents": documents, "common": left, "marked": marked}
+    return Corpus(X, columns=words, vocabulary=vocabulary, **told)
 
 
 def _plain(documents: list[str], wanted: bool) -> tuple[list[str], int]:

@@ -95,6 +95,7 @@ class PartsTrial:
         self._halves = Halves(estimator, self._known)
         self.recurrence: dict[int, NDArray[Any]] = {}
         self._weakest = np.inf
+        self._seen = 0
 
     @cached_property
     def _block(self) -> NDArray[Any]:
@@ -122,13 +123,10 @@ class PartsTrial:
         """``k``, if both halves of the samples clearly have its parts; else the number on which they agree best.
 
         To be seen, a direction needs less than to predict: if more than ``k`` stand out from the noise, their number,
-        or one between, is taken if every part recurs, whatever the halves. Of samples with a few entries each, ``k`` is
-        taken where several draws agree on it, and else the middle of the numbers that recur.
+        or one between, is taken if every part recurs, whatever the halves.
         """
-        if self.short and not (self._draws_agree and (k == 1 or self._mean_stability(k) >= RECURS)):
-            return self._middle(ks)
         if self.short:
-            return k
+            return self._recurring_of_short(k, ks)
         if k == 1:
             return 1
         low, high = k, self._above_noise(k, ks)
@@ -148,10 +146,25 @@ class PartsTrial:
         tops = [max(1, int(gains.mean(axis=0).argmax())) for gains in (self._gains, *draws)]
         return max(tops) <= max(min(tops) + 1, 1.1 * min(tops)) and (min(tops) > 1 or max(tops) == 1)
 
-    def _middle(self, ks: Sequence[int]) -> int:
-        """The middle of the numbers whose parts recur; 1 if none does."""
+    def _recurring_of_short(self, k: int, ks: Sequence[int]) -> int:
+        """As :meth:`recurring`, for samples with a few entries each, which predict little of what is held out.
+
+        ``k`` is taken if several draws agree on it. Otherwise the directions that stand out from the noise are counted:
+        that needs less than predicting them. If as many parts do not recur, the middle of the numbers that do is left.
+        """
+        if self._draws_agree and k > 1 and self._mean_stability(k) >= RECURS:
+            return k
         high = MOST_OF_SHORT if (ks[0], ks[-1]) == (1, self.most) else ks[-1]
-        for number in _rungs([number for number in ks if 1 < number <= high]):
+        several = [number for number in ks if 1 < number <= high]
+        seen, _ = directions_above_noise(self._block, 1, self.most, self._rng)
+        if seen in several and np.round(self._all_splits(seen), 2) >= RECURS:  # as it is shown
+            self._seen = seen
+            return seen
+        return 1 if self._draws_agree and k == 1 else self._middle(several)
+
+    def _middle(self, several: Sequence[int]) -> int:
+        """The middle of the numbers whose parts recur; 1 if none does."""
+        for number in _rungs(several):
             self._mean_stability(number)
         stable = self._stable()
         if not stable:
@@ -222,6 +235,12 @@ class PartsTrial:
 
     def _as_stable(self) -> str:
         """Which numbers short samples cannot tell apart."""
+        if self._seen:
+            return (
+                f"Short samples do not determine the number: {self._seen} directions stand out from the noise, but "
+                "held-out data is predicted about as well by other numbers of parts. Compare several, and keep the one "
+                "whose parts you can use."
+            )
         stable = self._stable()
         if self._draws_agree or len(stable) < 2:
             return ""

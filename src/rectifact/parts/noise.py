@@ -86,7 +86,7 @@ def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
         return NoiseLaw(1.0, 0.0, float(block.shape[1]), 0.0, 0.0, True)
     left = np.sqrt((rest**2).sum(axis=1))
     noisy = float((left**2 > 0.5 * (block**2).sum(axis=1))[norms > 0].mean())
-    power = float(np.clip(_slope(norms, left), 0, 1))
+    power = float(np.clip(_median_slope(norms, left), 0, 1))
     return NoiseLaw(power, _entry_power(fitted, rest), _dimensions(rest), level, noisy, True)
 
 
@@ -98,12 +98,37 @@ def _leading(block: NDArray[Any], rank: int) -> NDArray[Any]:
     return (block @ vectors) @ vectors.T if tall else vectors @ (vectors.T @ block)
 
 
+def _median_slope(sizes: NDArray[Any], noise: NDArray[Any]) -> float:
+    """As :func:`_slope`, but the median of the slopes between two rows, which a few rows do not change (Theil and Sen).
+
+    A document of one word that others have too is explained completely: the logarithm of what is left has no bound.
+    Slopes count by the distance of the sizes: rows of about the same size, however many there are, tell little.
+    """
+    x, y = _logarithms(sizes, noise)
+    if not _differ(x):
+        return 0.0
+    first, second = np.triu_indices(len(x), 1)
+    run, rise = x[second] - x[first], y[second] - y[first]
+    run, rise = run[run != 0], rise[run != 0]
+    slopes = rise / run
+    order = np.argsort(slopes)
+    weight = np.cumsum(np.abs(run[order]))
+    return float(slopes[order[np.searchsorted(weight, weight[-1] / 2)]])
+
+
 def _slope(sizes: NDArray[Any], noise: NDArray[Any]) -> float:
     """Slope of the logarithm of the noise against that of the size; 0 where sizes do not differ."""
+    x, y = _logarithms(sizes, noise)
+    return float(np.mean((x - x.mean()) * (y - y.mean())) / x.var()) if _differ(x) else 0.0
+
+
+def _logarithms(sizes: NDArray[Any], noise: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     known = (sizes > 0) & (noise > 0)
-    x, y = np.log(sizes[known]), np.log(noise[known])
-    spread = x.var() if len(x) else 0.0
-    return float(np.mean((x - x.mean()) * (y - y.mean())) / spread) if spread > 1e-4 else 0.0
+    return np.log(sizes[known]), np.log(noise[known])
+
+
+def _differ(logarithms: NDArray[Any]) -> bool:
+    return len(logarithms) > 1 and bool(logarithms.var() > 1e-4)
 
 
 def _entry_power(fitted: NDArray[Any], rest: NDArray[Any]) -> float:

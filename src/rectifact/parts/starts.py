@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rectifact.core.arrays import Array, eps, namespace, normal_like, to_csr, to_like
+from rectifact.core.errors import InputError
 from rectifact.core.linalg import nnls_gram, procrustes, successive_projection
 from rectifact.core.operand import Operand, operand
 from rectifact.core.sparse import divide_rows, gram
@@ -242,6 +243,14 @@ def _sizes_by_sign(rows: Array) -> tuple[Array, Array]:
 
 
 STARTS = ("ica", "spa", "anchor", "nndsvd")
+
+
+def check_number(n_components: int, shape: tuple[int, ...], first_batch: bool) -> None:
+    """Refuse more parts than data of this shape can tell apart; a first batch of few samples has its own sentence."""
+    most = shape[1] if first_batch else min(shape)
+    if n_components > most:
+        what = f"n_components={n_components} is too many for X with n_samples = {shape[0]} and n_features = {shape[1]}."
+        raise InputError(what, f"Ask for at most {most}.", option="n_components")
 
 
 def choose_start(n_samples: int, n_components: int) -> str:

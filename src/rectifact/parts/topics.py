@@ -17,19 +17,16 @@ from rectifact.core.validation import check_at_least
 from rectifact.metrics import npmi_coherence
 from rectifact.parts.documents import Corpus
 
-LEAST_SHARE = 0.25
-"""Least share that a topic has in an example."""
-
 NEGLIGIBLE = 1e-6
 """Share of the largest word of a topic below which others are none of its words."""
 
 
-FEW_KNOWN, MANY_COPIES, MANY_UNEXPLAINED = 0.5, 0.05, 0.1
+FEW_KNOWN, MANY_COPIES = 0.5, 0.05
 """Share of the words of a document, and of the documents, that deserve a warning."""
 
-HARDLY, CLEAR_SHARE = 0.99, 0.4
-"""Relative residual from which on topics explain hardly anything of a document (2 % of its squares), and the share from
-which on its largest topic is clear."""
+HARDLY, NOTHING, CLEAR_SHARE = 0.99, 0.9995, 0.4
+"""Relative residuals from which on topics explain hardly anything of a document (2 % of its squares), or nothing, and
+the share from which on its largest topic is clear."""
 
 
 def document_shares(W: Any, H: Any) -> NDArray[Any]:
@@ -60,7 +57,7 @@ def clear_documents(
     >>> clear_documents(shares, residual, known=np.array([1, 0.2, 0]))
     array([ True, False, False])
     """
-    clear = (shares.max(axis=1) >= CLEAR_SHARE) & ~_hardly(residual)
+    clear = (shares.max(axis=1) >= CLEAR_SHARE) & ~are_hardly_explained(residual)
     return clear if known is None else clear & (known >= FEW_KNOWN)
 
 
@@ -77,22 +74,24 @@ def documents_by_topic(shares: NDArray[Any], residual: NDArray[Any]) -> NDArray[
     return np.bincount(shares.argmax(axis=1)[clear], minlength=shares.shape[1])
 
 
-def examples(W: Any, H: Any, texts: Any, part: int, n: int) -> list[int]:
-    """Up to ``n`` documents of different texts in which a topic has the largest share, rather not the short ones.
+def examples(W: Any, H: Any, residual: NDArray[Any], texts: Any, part: int, n: int) -> list[int]:
+    """Up to ``n`` documents of different texts that are clearly about a topic, rather not the short ones.
 
     Examples
     --------
-    >>> examples(np.eye(2)[[0, 0, 1, 0]], np.eye(2), ["red", "red", "blue", "rose"], 0, 3)
+    >>> texts, residual = ["red", "red", "blue", "rose", "car"], np.array([0.5, 0.5, 0.5, 0.5, 1.0])
+    >>> examples(np.eye(2)[[0, 0, 1, 0, 0]], np.eye(2), residual, texts, 0, 3)
     [0, 3]
     """
     total = (np.asarray(W, dtype=float) * np.abs(np.asarray(H, dtype=float)).sum(axis=1)).sum(axis=1)
-    share = document_shares(W, H)[:, part]
-    share[total < np.median(total)] *= 0.5  # a short document is about one topic by chance
+    shares = document_shares(W, H)
+    clear = clear_documents(shares, residual) & (shares.argmax(axis=1) == part)
+    # A short document is about one topic by chance.
+    share = np.where(total < np.median(total), 0.5, 1.0) * shares[:, part]
     found: dict[str, int] = {}
     for i in np.argsort(-share, kind="stable").tolist():
-        if share[i] < LEAST_SHARE or len(found) == n:
-            break
-        found.setdefault(str(texts[i]), i)
+        if clear[i] and len(found) < n:
+            found.setdefault(str(texts[i]), i)
     return list(found.values())
 
 
@@ -110,7 +109,7 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     n_words : int, default 10
         Most words of a topic.
     n_examples : int, default 3
-        Most examples of a topic: beginnings of documents in which it has the largest share.
+        Most examples of a topic: beginnings of documents that are clearly about it.
 
     Returns
     -------
@@ -137,7 +136,8 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     W, H = np.asarray(model.transform(corpus.X), dtype=float), np.asarray(model.components_, dtype=float)
     size = W.sum(axis=0) * np.abs(H).sum(axis=1)
     figures: dict[str, Any] = {"topic": np.arange(1, len(H) + 1), "share": size / max(size.sum(), 1e-300)}
-    figures["documents"] = documents_by_topic(document_shares(W, H), relative_residuals(model, corpus.X, W))
+    residual = relative_residuals(model, corpus.X, W)
+    figures["documents"] = documents_by_topic(document_shares(W, H), residual)
     figures["coherence"] = npmi_coherence(H, corpus.X)
     if hasattr(model, "stability_"):
         figures["stability"] = np.asarray(model.stability_)
@@ -148,7 +148,9 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
         for part, top in zip(H, order, strict=True)
     ]
     texts = corpus.texts
-    table["examples"] = [[texts[i] for i in examples(W, H, texts, part, n_examples)] for part in range(len(H))]
+    table["examples"] = [
+        [texts[i] for i in examples(W, H, residual, texts, part, n_examples)] for part in range(len(H))
+    ]
     return table
 
 
@@ -214,39 +216,7 @@ def about_documents(model: Any, X: Any, W: Any) -> dict[str, NDArray[Any]]:
     return {"words": np.asarray((X != 0).sum(axis=1)).ravel(), "residual": relative_residuals(model, X, W).round(4)}
 
 
-def hardly_explained(residual: NDArray[Any], *, new: bool = False) -> list[Finding]:
-    """A finding about documents of which topics explain hardly anything, by relative residuals, if they are many.
-
-    Topics of a saved model stay as they are for ``new`` documents: more of them need another fit.
-
-    Examples
-    --------
-    >>> hardly_explained(np.array([0.8, 1.0, 0.995]))[0].finding
-    'documents that the topics hardly explain'
-    """
-    hardly = int(_hardly(residual).sum())
-    if hardly < MANY_UNEXPLAINED * len(residual):
-        return []
-    whose = ("is", "its") if hardly == 1 else ("are", "their")
-    detail = (
-        f"{hardly} of {count(len(residual), 'document')} {whose[0]} hardly explained by the topics, with a residual of "
-        f"{HARDLY:g} or more: {whose[1]} largest topic says little."
-    )
-    only = f"Use the largest topic only of documents with a residual below {HARDLY:g}"
-    more = "Longer texts or more topics may help"
-    refit = "Longer texts may help, or a new model with more topics, fitted without --model"
-    return [
-        Finding(
-            "warning",
-            "documents that the topics hardly explain",
-            detail,
-            f"{only}. {refit if new else f'{more} (n_components)'}.",
-            f"{only}, which --weights has. {refit if new else f'{more} (-k)'}.",
-        )
-    ]
-
-
-def _hardly(residual: NDArray[Any]) -> NDArray[Any]:
+def are_hardly_explained(residual: NDArray[Any]) -> NDArray[Any]:
     """Whether topics explain hardly anything, by residuals as they are shown."""
     return np.asarray(residual.round(4) >= HARDLY)
 

@@ -151,16 +151,21 @@ def _network(saved: SavedModel) -> Section:
 
 
 def _hubs_in_turn(model: Any, nodes: Any) -> list[int]:
-    """Places among the drawn ``nodes`` of those to be named: all of a few, else the nodes of most edges, by cluster."""
+    """Places among the drawn ``nodes`` of those to be named: all of a few, else the nodes of most edges, by cluster.
+
+    No more than a fifth of a cluster, and one of a small one: the names of all its nodes would hide it.
+    """
     degree, labels = np.diff(model.affinity_matrix_.indptr)[nodes], model.labels_[nodes]
     order = np.argsort(-degree, kind="stable")
     rank = np.zeros(len(nodes), dtype=int)  # among the nodes of the same cluster
+    may = np.zeros(len(nodes), dtype=bool)
     for label in np.unique(labels):
         own = order[labels[order] == label]
         rank[own] = np.arange(len(own))
+        may[own] = (rank[own] < max(1, len(own) // 5)) | (len(nodes) <= N_NAMED)
     turn = np.lexsort((-degree, labels < 0, rank))
     most = len(nodes) if len(nodes) <= N_NAMED else max(N_NAMED, min(MOST_NAMED, 5 * model.n_clusters))
-    return [int(i) for i in turn[:most]]
+    return [int(i) for i in turn[may[turn]][:most]]
 
 
 def _communities(saved: SavedModel) -> Section:

@@ -329,11 +329,13 @@ def _opening(saved: SavedModel, hidden: tuple[Comparison, float] | None) -> tupl
         between = "; the other way, " if high and low else ""
         main.append(f"The features that tell samples apart most: {high}{between}{low}.")
     known = getattr(model, "stability_", None)
-    if known is not None:
-        lost = ", ".join(str(i + 1) for i in np.flatnonzero(np.asarray(known) < RECURS))
-        lost = f" Not found again: dimension {lost}." if lost else ""
-        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.{lost}")
-    steps = ["Look for groups on the map, and hover over points to see what they are."]
+    if known is not None and k > 1:
+        lost = [str(i + 1) for i in np.flatnonzero(np.asarray(known) < RECURS)]
+        which = f" Not found again: dimension{'s' * (len(lost) > 1)} {', '.join(lost)}." if lost else ""
+        main.append(f"Mean stability is {np.mean(known):.2f}; 1 if resampled data leads to the same dimensions.{which}")
+    groups = "For groups as a column: rectifact cluster, on the positions that embed writes."
+    groups = (saved.notes or {}).get("groups", groups)
+    steps = [f"Look for groups on the map, and hover over points to see what they are. {groups}"]
     if hidden is not None and not hidden[0].better:
         steps.insert(0, f"Do not use its predictions: {hidden[0].simplest} would do as well or better.")
     if saved.groups is None:

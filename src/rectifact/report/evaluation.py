@@ -27,6 +27,7 @@ from rectifact.crowd.panel_words import (
     two_rates_words,
     who,
 )
+from rectifact.crowd.rate_words import pairs_words
 from rectifact.crowd.reference import GOLD
 from rectifact.report.agreement import agreement_report, replacing_fact
 from rectifact.report.blocks import Block, Chart, Column, Facts, Findings, Matrices, Report, Section, Table
@@ -150,7 +151,7 @@ def _key_figures(found: Evaluation) -> list[tuple[str, str, str]]:
         differences, by_people = compared(found)
         for row in differences.head(2).to_dict("records"):
             ends = f"{quantity.unit.strip()}, {quantity.changes(row)}".removeprefix(", ")
-            ends += ", as people label" if by_people else ""
+            ends += (", as people label" if by_people else "") + pairs_words(row)
             facts.append((f"{row['second']} minus {row['first']}", quantity.change(row["difference"]), ends))
     if found.grades is not None and found.grades is not found.rates:
         mean, quantity = found.grades.rates.iloc[0], found.grades.quantity

@@ -1,5 +1,6 @@
 """Report of an aggregated crowd: which workers are good, which tasks are uncertain, what to do next."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from rectifact.core.errors import FitWarning
 from rectifact.core.findings import Finding
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.advice.audit import Audit
@@ -130,6 +132,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
     }
     families = report["family"].tolist() if "family" in report else []
     biases = report.columns[report.columns.str.startswith("bias_")]
+    helps |= dict.fromkeys(biases, "how much too often the class is given, by the inferred labels")
     numbers = [*report.columns.drop(["worker", "answers", "family", *biases], errors="ignore"), *biases[:12]]
     columns = [Column("worker"), Column("answers", "integer")]
     columns += [Column(name.replace("_", " ", 1), _form(name), helps.get(name, "")) for name in numbers]
@@ -143,7 +146,7 @@ def _workers(model: Aggregator, report: pd.DataFrame) -> Section:
         rows = [[*row, family] for row, family in zip(rows, families, strict=False)]
     blocks: list[Block] = [*accuracy_chart(report), Table("Workers", columns, rows, left_out=len(report) - len(shown))]
     if isinstance(model, DawidSkene):
-        blocks += bias_blocks(model_biases(model))
+        blocks += bias_blocks(model_biases(model), than=", by the inferred labels")
     if hasattr(model, "confusions_"):
         blocks.append(_confusions(model, report.index.to_numpy()))
     return Section(
@@ -203,7 +206,8 @@ def plan_blocks(
     A ``plan`` that was made with prices, a budget or a target is shown as it is.
     """
     if plan is None and asked is not None:
-        plan = model.next_labels(MOST_PLANNED, workers=list(asked))
+        with warnings.catch_warnings(action="ignore", category=FitWarning):  # the page says it in its own words
+            plan = model.next_labels(MOST_PLANNED, workers=list(asked))
         note = f"These are the first {len(plan)}; --plan writes more." if len(plan) == MOST_PLANNED else ""
         return [_purchase(plan, note), *_curve(model, needed, asked)]
     if plan is not None and "worker" in plan:

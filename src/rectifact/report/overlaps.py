@@ -82,7 +82,7 @@ def _words(table: Any, n: int, what: str) -> str:
     said = said if clear else f"No {what} of {n:,} clearly lies between two clusters. "
     said += (
         f"That takes at least {SHARE:.0%} of the weight of its edges in each of the two, at least {FEWEST} edges to "
-        f"the other, and more of them than {what}s of its cluster have by chance; about {ERRORS:.0%} of the clear "
+        f"each, and more of them than {what}s of only one of the two have by chance; about {ERRORS:.0%} of the clear "
         "cases, or fewer, are still due to chance."
     )
     if rest:

@@ -14,8 +14,10 @@ from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
+from rectifact.parts.near_copies import copied
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, hardly_explained, repeated_texts
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, repeated_texts
+from rectifact.parts.unexplained import hardly_explained, missing_subject
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
@@ -91,8 +93,12 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
 def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     found = saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
     if words == TOPICS:
-        found += hardly_explained(fit.relative)
-        found += repeated_texts([str(text) for text in saved.texts], fit.X, sample_names(saved, len(fit.W)))
+        subject = missing_subject(saved.model, fit.X, fit.relative, feature_names(saved))
+        found += hardly_explained(fit.relative, subject)
+        texts = [str(text) for text in saved.texts]
+        found += repeated_texts(texts, fit.X, sample_names(saved, len(fit.W)))
+        leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
+        found += copied(texts, leading)
     return worst_first(found)
 
 
@@ -249,10 +255,11 @@ def _present(saved: SavedModel, fit: Fit) -> float:
 
 
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
-    """Documents in which the part has the largest share, with their names."""
+    """Documents that are clearly about a topic, with their names."""
     shown = [_beginning(str(text)) for text in saved.texts]
     names = sample_names(saved, len(shown))
-    return [(f"{names[i]}:", shown[i]) for i in examples(fit.W, saved.model.components_, shown, part, N_EXAMPLES)]
+    chosen = examples(fit.W, saved.model.components_, fit.relative, shown, part, N_EXAMPLES)
+    return [(f"{names[i]}:", shown[i]) for i in chosen]
 
 
 def _beginning(text: str) -> str:

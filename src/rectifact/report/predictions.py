@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from rectifact.core.errors import count
 from rectifact.latent.filling import Comparison
 from rectifact.models import SavedModel
 from rectifact.report.blocks import Column, Table
 
-MOST_COLUMNS = 200
-"""Columns up to which the error of each is shown."""
+MOST_COLUMNS, MOST_NAMED = 200, 5
+"""Columns up to which the error of each is shown, and that a sentence names."""
 
 
 def noted(saved: SavedModel) -> list[str]:
@@ -19,6 +20,7 @@ def noted(saved: SavedModel) -> list[str]:
     values = kinds.get(notes.get("values", ""))
     return [
         *([f"It was fitted to {values}; errors are in these units."] if values else []),
+        *([f"{float(notes['shift']):g} was added to all ratings, to have them above 0."] if notes.get("shift") else []),
         *([notes["recommendations"]] if notes.get("recommendations") else []),
     ]
 
@@ -52,6 +54,11 @@ def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit:
         saved = 1 - ours / mean if n and mean > 0 else np.nan
         rows.append([str(name), n, *(float(f"{value:.3g}") for value in (ours, mean, saved))])
     note = "Where the model is not better, take the mean of the column, or leave the cells empty. "
+    worse = [repr(str(names[j])) for j in judged.no_better_columns]
+    if worse:
+        shown = ", ".join(worse[:MOST_NAMED]) + (f" and {len(worse) - MOST_NAMED} more" if worse[MOST_NAMED:] else "")
+        of = f"{len(worse)} of {count(len(judged.checked_columns), 'column')} that could be checked"
+        note = f"In {of}, the model is no better than the mean of the column: {shown}. {note}"
     note += "embed --fill also writes an interval for each filled cell."
     return [Table("How sure are filled cells?", columns, rows, note)]
 

@@ -130,6 +130,12 @@ def _differences(found: Rates) -> Section:
     rows, quantity = found.differences.to_dict("records"), found.quantity
     kind: Literal["number", "points"] = "number" if quantity.is_mean else "points"
     unit = f" in{quantity.unit}" if quantity.unit else ""
+    paired = []
+    if found.differences["pairs"].any():
+        paired = [
+            Column("pairs", "integer", "tasks that differ only in their group, which are compared with each other"),
+            Column("labelled pairs", "integer", "pairs that have both labels"),
+        ]
     columns = [
         Column("first"),
         Column("second"),
@@ -141,12 +147,14 @@ def _differences(found: Rates) -> Section:
         Column("their p-value", "number"),
         Column(found.panel, kind, f"difference by {found.panel} alone{unit}"),
         Column("labels", "integer", f"{_deciding(found).lower()} in both groups"),
+        *paired,
         *_needed_column(found),
     ]
     names = "difference", "low", "high", "p_value", "human_difference", "human_p_value", "judge_difference"
     cells = [
         [
             *(str(row["first"]), str(row["second"]), *(_number(row[name]) for name in names), int(row["labels"])),
+            *((int(row["pairs"]), int(row["labelled_pairs"])) if paired else ()),
             *_needed(row, found),
         ]
         for row in rows

@@ -14,13 +14,12 @@ from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_generator, check_option
 from rectifact.graph.base import GraphClusterer
-from rectifact.graph.chance import DRAWS
 from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
+from rectifact.selection.communities import ONE, advice, beyond_hidden_edges, otherwise, undecided, why
 from rectifact.selection.components import choose_by_component
-from rectifact.selection.doubts import otherwise, undecided
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import set_stability, trial_of
@@ -135,16 +134,16 @@ def select(
     saved = _checkpoint(estimator, trial, X)
     stop = _Stop(callbacks)
     curve = Curve(trial, n_jobs, stop, saved)
-    ended = ""
+    ended = compared = ""
     try:
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
         supported = best = curve.smallest()
         best = trial.recurring(best, numbers) if purpose == "structure" else best
-        if isinstance(trial, GraphTrial) and _is_open(curve, best) and trial.divides():
-            best = min(curve.alike(1))
-    except (KeyboardInterrupt, _Ended):
-        if not curve.scores:
+        if isinstance(trial, GraphTrial):
+            best, compared = beyond_hidden_edges(curve, best, trial.ordered, numbers)
+    except (KeyboardInterrupt, _Ended) as stopped:
+        if isinstance(stopped, KeyboardInterrupt) and max(curve.scores, default=1) == 1:  # nothing was compared
             raise
         ended, supported = "The search was ended early.", curve.smallest()
         best = supported
@@ -154,16 +153,18 @@ def select(
     curve.try_out(best)  # what is chosen has a score
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
-        doubt = " ".join(filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt()]))
+        doubt = " ".join(
+            filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt(), advice(curve, best)])
+        )
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
-    reason = " ".join(filter(None, [ended, _reason(trial, curve, best, supported), tried, doubt]))
+    reason = " ".join(filter(None, [ended, compared or _reason(trial, curve, best, supported), tried, doubt]))
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
         curve.try_out(best)
     model = _fitted(estimator, X, trial.parameter, best)
     set_stability(model, trial)
-    if reason.startswith(NOTHING):
+    if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
     return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
 
@@ -194,7 +195,7 @@ def _for_components(
     model = _fitted(model, X, trial.parameter, best)
     vars(model).pop("_numbers", None)  # they are those of this graph and this number, and no part of the model
     set_stability(model, trial)
-    if reason.startswith(NOTHING):
+    if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=3)
     found.table.loc[found.table["k"] == best, "stability"] = float(np.mean(model.stability_))
     return Selection(found.table, best, reason, model, trial.measure, found.sure)
@@ -232,23 +233,14 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
     return numbers
 
 
-def _is_open(curve: Curve, best: int) -> bool:
-    """Whether hidden edges leave it open if a graph has more than one community."""
-    return best == 1 and bool(curve.alike(1))
-
-
 def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
     one, several = trial.what
+    if isinstance(trial, GraphTrial) and (best == 1 or curve.within_error(best)):
+        return why(curve, best, trial.most)
     larger = _most_stable(trial, best)
     if best == 1 and supported > 1:
-        why = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
-        return " ".join(filter(None, [why, larger]))
-    if best > supported == 1 and isinstance(trial, GraphTrial):
-        why = f"The graph divides more clearly than each of {DRAWS} random graphs with the same degrees, and {best} is "
-        return f"{why}the smallest number above 1 whose score on held-out data cannot be told from the best one."
-    if isinstance(trial, GraphTrial) and _is_open(curve, best):
-        open_ = f"It is open whether there is more than one {one}"
-        return f"{open_}: 1 is the smallest number whose score on held-out data cannot be told from the best one."
+        nothing = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."
+        return " ".join(filter(None, [nothing, larger]))
     if best == 1 and len(curve.scores) > 1:
         return f"{NOTHING}: more than one {one} does not predict held-out data better."
     if isinstance(trial, PartsTrial) and trial.short and best > 1 and best != supported:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.core.estimator import quiet_copy
+from rectifact.graph.chance import divides_beyond_chance
 from rectifact.graph.components import SMALL_CLUSTER
 from rectifact.graph.how_many import MOST, NODES_PER_CLUSTER, GraphTrial
-from rectifact.selection.points import NOTHING
+from rectifact.selection.communities import COMPARE, ONE
 
-DIVIDED, MOST_DIVIDED = 2 * SMALL_CLUSTER, 20
-"""Nodes of a component that may have several communities, unless all are smaller, and how many are looked at."""
+LARGE, MOST_DIVIDED = 2 * SMALL_CLUSTER, 20
+"""Nodes from which hidden edges alone tell if a component has several communities, and how many are looked at."""
 
 MOST_TOLD = 3
 """Components whose numbers are explained one by one."""
@@ -46,8 +47,10 @@ def choose_by_component(
 ) -> Sum:
     """Choose the number of communities in each component that is large enough, and add them up.
 
-    Components of fewer than 20 nodes are one community each, unless all are smaller and one is far larger than the
-    others; so are those beyond the twenty largest.
+    A community has at least as many nodes as a component needs to be one: a component that has twice as many may be
+    divided, and once communities are found, half their mean size is enough. Hidden edges say little about fewer than
+    20 nodes: such a component beside others is divided only if it divides more clearly than random graphs with the
+    same degrees. Components beyond the twenty largest of those are one community each.
 
     Parameters
     ----------
@@ -61,30 +64,42 @@ def choose_by_component(
     **options
         Further arguments of ``select``.
     """
-    components = trial.components()
-    large = [nodes for nodes in components if len(nodes) >= DIVIDED] or _main(components)
-    found: list[Any] = []
-    for i, nodes in enumerate(large[:MOST_DIVIDED] or components[:1]):  # which has the table, whether divided or not
-        ks = (
-            _shifted(wanted, len(components) - 1, nodes)
-            if i == 0 and large
-            else range(1, _most(nodes) + 1 if large else 2)
-        )
-        found.append(_chosen(select, estimator, trial.adjacency(nodes), ks, i, options))
-        if found[-1].reason.startswith(ENDED):
-            break
-    numbers = [one.best for one in found] + [1] * (len(components) - len(found))
-    table = found[0].table.assign(k=found[0].table["k"] + sum(numbers[1:]))
+    least = trial.least()
+    components = trial.components(least)
+    found: dict[int, Any] = {}
+    i, ended, unlooked = 0, False, 0
+    while i < len(components):
+        nodes = components[i]
+        if _may_divide(trial, nodes, least, alone=len(components) == 1):
+            if ended or len(found) == MOST_DIVIDED:
+                unlooked += 1
+            else:
+                ks = range(1, _most(nodes) + 1) if found else _shifted(wanted, len(components) - 1, nodes)
+                found[i] = _chosen(select, estimator, trial.adjacency(nodes), ks, i, options)
+                ended = found[i].reason.startswith(ENDED)
+                least = min(least, trial.least(_mean_size(components, found)))
+                components = trial.components(least)  # the same ones, and smaller ones
+        i += 1
+    if not found:  # some component has the table
+        found[0] = _chosen(select, estimator, trial.adjacency(components[0]), [1], 0, options)
+    numbers = [found[i].best if i in found else 1 for i in range(len(components))]
+    first = min(found)
+    table = found[first].table.assign(k=found[first].table["k"] + sum(numbers) - numbers[first])
     sizes = [len(nodes) for nodes in components]
-    unlooked = max(len(large) - len(found), 0)
     reason = _reason(found, numbers, sizes, unlooked)
-    return Sum(tuple(numbers), sizes[-1], reason, all(one.sure for one in found) and not unlooked, table)
+    return Sum(tuple(numbers), sizes[-1], reason, all(one.sure for one in found.values()) and not unlooked, table)
 
 
-def _main(components: list[NDArray[Any]]) -> list[NDArray[Any]]:
-    """The largest of small components, as a list, if it is twice as large as the next; others are communities."""
-    alone = len(components) == 1 or len(components[0]) >= 2 * len(components[1])
-    return components[:1] if alone else []
+def _may_divide(trial: GraphTrial, nodes: NDArray[Any], least: int, *, alone: bool) -> bool:
+    """Whether a component may have several communities."""
+    if alone or len(nodes) < 2 * min(least, SMALL_CLUSTER):
+        return alone
+    return len(nodes) >= LARGE or divides_beyond_chance(trial.adjacency(nodes))
+
+
+def _mean_size(components: list[NDArray[Any]], found: dict[int, Any]) -> int:
+    """Mean size of the communities of the components that were looked at."""
+    return sum(len(components[i]) for i in found) // sum(one.best for one in found.values())
 
 
 def _most(nodes: NDArray[Any]) -> int:
@@ -108,26 +123,26 @@ def _chosen(
         return select(one, graph, ks, **options)
 
 
-def _reason(found: list[Any], numbers: list[int], sizes: list[int], unlooked: int) -> str:
+def _reason(found: dict[int, Any], numbers: list[int], sizes: list[int], unlooked: int) -> str:
     """Where the communities are, and why there are as many."""
     if len(sizes) == 1:
         return str(found[0].reason)
-    told = [(n, one) for n, one in zip(sizes, found, strict=False) if one.best > 1 or not one.sure]
+    told = [(sizes[i], one) for i, one in found.items() if one.best > 1 or not one.sure]
     whole = len(sizes) - len(told)
     which = f"of the {len(sizes)} connected components of at least {count(sizes[-1], 'node')}"
     alike = "counts as one community" if whole == 1 else "count as one community each"
     said = [f"{whole or 'None'} {which} {alike}." if told else f"Each {which} counts as one community."]
-    said += [f"In that of {count(n, 'node')}: {_within(one.reason)}" for n, one in told[:MOST_TOLD]]
+    said += [f"In the component of {count(n, 'node')}: {_within(one.reason)}" for n, one in told[:MOST_TOLD]]
     if len(told) > MOST_TOLD:
         more = sum(one.best for _, one in told[MOST_TOLD:])
-        said.append(f"{count(len(told) - MOST_TOLD, 'further one')} have {more} communities, chosen alike.")
+        said.append(f"{count(len(told) - MOST_TOLD, 'further component')} together: {more} communities, chosen alike.")
     said += [f"{sum(numbers)} communities in all."] if told else []
     if unlooked:
-        said.append(f"{count(unlooked, 'component')} of {DIVIDED} nodes or more may have several: no number was tried.")
+        said.append(f"{count(unlooked, 'further component')} may have several communities: no number was tried.")
     return " ".join(said)
 
 
 def _within(reason: str) -> str:
-    """A reason as the end of a sentence."""
-    known = reason.removeprefix(f"{NOTHING}: ")
+    """A reason as the end of a sentence; without advice, which names numbers for the whole graph."""
+    known = reason.partition(f" {COMPARE} ")[0].removeprefix(f"{ONE}: ")
     return known[0].lower() + known[1:]

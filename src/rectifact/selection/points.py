@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 NOTHING = "No stable structure"
-"""How the reason begins where one part, dimension or community is enough."""
+"""How the reason begins where one part, dimension or cluster of points is enough."""
 
 MEASURE = (
     "how much rarer points are around a group than inside it, relative to what chance explains; 1 or less may be chance"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.errors import count
+from rectifact.core.errors import FitWarning, count
 from rectifact.core.estimator import quiet_copy
 from rectifact.crowd.em import Floats
 from rectifact.crowd.grades import chosen
@@ -15,6 +15,15 @@ from rectifact.crowd.prediction_powered import deviations, wilson
 
 MOST_ANSWERS = 2_000_000
 """Answers that are fitted once more without gold labels, for an audit."""
+
+LEAST_GOLD, FAR = 10, 0.1
+"""Gold labels that it takes to say that they do not fit the answers, and how far these must fall short of what the
+confidence promises: where nearly all tasks are of one class, labels that are right are hardly better than chance."""
+
+CHECK = (
+    "Check whether two classes are swapped among the gold labels, or their rows belong to other tasks. If neither, the "
+    "workers cannot tell these classes apart."
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,8 @@ class Audit:
         The share that the probabilities of the labels promise.
     confidence : float
         Probability of the interval.
+    chance : float, default 0
+        The share that would be right if the gold labels were shuffled.
     """
 
     n_gold: int
@@ -40,6 +51,21 @@ class Audit:
     high: float
     expected: float
     confidence: float
+    chance: float = 0.0
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether gold labels agree with the workers no better than by chance, though these agree with each other."""
+        return self.n_gold >= LEAST_GOLD and self.low <= self.chance and self.expected > self.high + FAR
+
+    def contradiction(self) -> str:
+        """That gold labels do not fit the answers, in a sentence; empty if they do."""
+        if not self.is_contradicted:
+            return ""
+        return (
+            f"Gold labels do not fit the answers: {self.n_right} of {count(self.n_gold, 'gold label')} say what the "
+            f"workers together say, and {self.chance * self.n_gold:.0f} would if they were shuffled."
+        )
 
     def words(self) -> str:
         """The result in a sentence."""
@@ -80,13 +106,14 @@ def audit(
     right = label == known[some]
     low, high = wilson(float(right.mean()), len(some), deviations(confidence))
     promised = float(posteriors[some, label].mean())
-    return Audit(len(some), int(right.sum()), float(right.mean()), low, high, promised, confidence)
+    said, true = (np.bincount(each, minlength=posteriors.shape[1]) / len(some) for each in (label, known[some]))
+    return Audit(len(some), int(right.sum()), float(right.mean()), low, high, promised, confidence, float(said @ true))
 
 
 def audit_of(model: Any) -> Audit | None:
     """The audit of a fitted :class:`rectifact.DawidSkene`, which is fitted once more, without its gold labels.
 
-    None without gold labels, and for very many answers.
+    None without gold labels, and for very many answers. Warns of gold labels that do not fit the answers.
     """
     answers = model._answers
     known = answers.known(model._gold) if isinstance(getattr(answers, "label", None), np.ndarray) else None
@@ -95,4 +122,7 @@ def audit_of(model: Any) -> Audit | None:
     blind = quiet_copy(model)
     with warnings.catch_warnings(action="ignore"):  # the fit with gold labels has said it
         blind.fit(replace(answers, gold=None))
-    return audit(blind.probas_, known, ordinal=model.ordinal)
+    found = audit(blind.probas_, known, ordinal=model.ordinal)
+    if found is not None and found.is_contradicted:
+        warnings.warn(FitWarning(found.contradiction(), CHECK), stacklevel=2)
+    return found

@@ -1,8 +1,7 @@
 """Workers who say nearly the same: copies that count as one, and two of a small panel who may be copies or the best."""
 
-from collections.abc import Callable, Iterator
-from itertools import combinations
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,51 +10,13 @@ from numpy.typing import NDArray
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.copying import MOST_WORKERS, most_alike
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import NAMED, listed, sentence
 from rectifact.crowd.em import CrowdModel
 
 DECISIVE = "two workers decide the labels"
 """The finding about two workers who may be copies or the best."""
-
-MOST_WORKERS = 12
-"""Workers of a panel that two of them can decide."""
-
-COMMON, ALIKE, AHEAD = 30, 0.9, 0.1
-"""Tasks that two workers share at least; how often they say the same; and how much more often than any other pair."""
-
-
-class Likeness(NamedTuple):
-    """The pair of workers who agree most often: their numbers, how often, and how often the next pair does."""
-
-    pair: tuple[int, int]
-    agreement: float
-    others: float
-
-
-def pair_agreements(said: NDArray[np.int64], least: int) -> Iterator[tuple[tuple[int, int], float]]:
-    """Pairs of workers who share enough tasks, and the share of these on which they say the same.
-
-    Parameters
-    ----------
-    said : array of shape (n_tasks, n_workers)
-        As :meth:`rectifact.crowd.data.answers.Answers.said` gives it.
-    least : int
-        Number of tasks that are enough.
-    """
-    for a, b in combinations(range(said.shape[1]), 2):
-        both = (said[:, a] >= 0) & (said[:, b] >= 0)
-        if both.sum() >= least:
-            yield (a, b), float((said[both, a] == said[both, b]).mean())
-
-
-def most_alike(answers: Answers) -> Likeness | None:
-    """The pair of workers who agree most often; None where fewer than two pairs share enough tasks."""
-    found = sorted(((share, pair) for pair, share in pair_agreements(answers.said(), COMMON)), reverse=True)
-    if len(found) < 2:
-        return None
-    (agreement, pair), (others, _), *_ = found
-    return Likeness(pair, agreement, others)
 
 
 def likeness_findings(
@@ -102,8 +63,8 @@ def _decisive(answers: Answers, model: CrowdModel, kin: NDArray[np.int64], chang
     """A warning where two workers agree far more often than all others, and the model takes them for the best."""
     if not 3 <= len(answers.workers) <= MOST_WORKERS:
         return []
-    found = most_alike(answers)
-    if found is None or found.agreement < ALIKE or found.agreement - found.others < AHEAD:
+    found = most_alike(answers.said())
+    if found is None or found.others is None or not found.undecided:
         return []
     if set(found.pair) != set(_best_two(model).tolist()) or kin[found.pair[0]] == kin[found.pair[1]]:
         return []

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import entr
 
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import Operand, operand
@@ -24,6 +23,7 @@ from rectifact.crowd.data.names import (
     plain,
     plain_text,
 )
+from rectifact.crowd.data.results import result_table
 from rectifact.crowd.data.spellings import gold_like, spelt_as
 from rectifact.crowd.data.unmatched import refuse_unanswered
 from rectifact.crowd.em import Floats, vote_shares
@@ -60,6 +60,8 @@ class Answers:
     source : dict of str
         The ``format`` of the records that the answers were read from, or "wide" for a table with one column per worker,
         and a ``sentence`` about it; empty for other tables.
+    task_parts : dict of str to dict
+        Where several columns name a task together, the value of each of these columns by the name of the task.
     """
 
     task: Codes
@@ -72,6 +74,7 @@ class Answers:
     weight: NDArray[np.float64] | None = None
     gold: Gold | None = field(default=None, metadata={"since": "0.2"})
     source: dict[str, str] = field(default_factory=dict, metadata={"since": "0.2"})
+    task_parts: dict[str, dict[Any, Any]] = field(default_factory=dict, metadata={"since": "0.2"})
 
     def weighted(self, weight: ArrayLike) -> "Answers":
         """The same answers, each counting for its ``weight``."""
@@ -249,28 +252,14 @@ def merge_answers(old: Answers, more: Answers) -> tuple[Answers, NDArray[np.bool
     pairs = (old.task, task), (old.worker, worker), (old.label, more.label)
     task, worker, label = (np.concatenate(pair) for pair in pairs)
     merged = Answers(task, worker, label, tasks.to_numpy(), workers.to_numpy(), old.classes, old.columns, weight)
-    return merged, touched
+    return replace(merged, task_parts=parts_together([old, more])), touched
 
 
-def result_table(
-    tasks: Any, classes: NDArray[Any], probas: Floats, n_answers: NDArray[np.integer[Any]], ordinal: bool = False
-) -> pd.DataFrame:
-    """Table by task: label, confidence (its probability), entropy (in bits) and number of answers.
-
-    Of ordered grades also the expected one, and the ends of an interval.
-    """
-    codes = chosen(probas, ordinal)
-    table = {
-        "task": tasks,
-        "label": classes[codes],
-        "confidence": np.take_along_axis(probas, codes[:, None], axis=1)[:, 0],
-        "entropy": entr(probas).sum(axis=1) / np.log(2),
-        "answers": n_answers,
-    }
-    if ordinal:
-        low, high = grade_intervals(probas, classes).T
-        table |= {"expected": expected_grades(probas, classes), "low": low, "high": high}
-    return pd.DataFrame(table)
+def parts_together(several: Sequence[Answers]) -> dict[str, dict[Any, Any]]:
+    """The columns that name tasks together, of all of these answers; the first to name a task decides."""
+    names = dict.fromkeys(name for answers in several for name in answers.task_parts)
+    turned = list(reversed(several))
+    return {name: {k: v for one in turned for k, v in one.task_parts.get(name, {}).items()} for name in names}
 
 
 def encode(values: Any, role: str) -> tuple[NDArray[Any], NDArray[Any]]:

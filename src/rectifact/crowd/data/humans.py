@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.grade_texts import plain_grades
 from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
@@ -119,6 +120,7 @@ def graded_labels(gold: Any, answers: Answers, values: NDArray[np.float64]) -> t
     tasks, labels = read_gold(gold, answers.columns)
     table = pd.DataFrame({"task": tasks, "label": labels}, dtype=object)
     table = table[~(table.isna().any(axis=1) | (table["label"] == ""))]
+    table["label"] = plain_grades(table["label"].tolist())
     grades = pd.to_numeric(table["label"], errors="coerce").astype(float)
     odd = ~np.isfinite(grades.to_numpy())
     if odd.any():

@@ -15,7 +15,7 @@ from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import fields_of, read_flat
 from rectifact.crowd.data.names import joined_names, plain, plain_text, split_names
-from rectifact.crowd.data.tables import COLUMN_NAMES, usual_name
+from rectifact.crowd.data.tables import COLUMN_NAMES, looks_long, usual_name
 
 READINGS = {
     "run",
@@ -45,8 +45,12 @@ FEWEST_REPEATED = 10
 """Repeated answers below which a column may tell them apart by chance."""
 
 
-def with_joined_task(data: Any, task: Any, *, wide: bool = False, keep: Sequence[Any] = ()) -> tuple[Any, Any]:
-    """A table with one column for a task that several columns name together, and its name.
+class RepeatedTask(InputError):
+    """A table that is read as wide has several rows for one task."""
+
+
+def with_joined_task(data: Any, task: Any) -> tuple[Any, Any]:
+    """A table with one more column for a task that several columns name together, and its name.
 
     Parameters
     ----------
@@ -54,8 +58,6 @@ def with_joined_task(data: Any, task: Any, *, wide: bool = False, keep: Sequence
         Answers, people's answers or gold labels; without all of these columns, they are returned as they are.
     task : str, sequence of str or None
         Names of columns, as a text with commas between them; a single name is returned as it is.
-    wide : bool, default False
-        Whether other columns are workers: the columns that were joined are left out, but for those in ``keep``.
 
     Examples
     --------
@@ -76,7 +78,32 @@ def with_joined_task(data: Any, task: Any, *, wide: bool = False, keep: Sequence
     frame = table_of(data).copy()
     texts = [[_text(value) for value in frame[name]] for name in names]
     frame[joined] = [None if "" in parts else ", ".join(parts) for parts in zip(*texts, strict=True)]
-    return frame.drop(columns=[name for name in names if wide and name not in keep]), joined
+    return frame, joined
+
+
+def joined_columns(present: Sequence[Any], task: Any) -> list[str]:
+    """The columns that were joined to name the ``task``, none if a single column names it.
+
+    Examples
+    --------
+    >>> joined_columns(["id", "version", "gpt", "id,version"], "id,version"), joined_columns(["id", "gpt"], "id")
+    (['id', 'version'], [])
+    """
+    if not isinstance(task, str) or task not in present:
+        return []
+    names = split_names(task)
+    return names if len(names) > 1 and set(names) <= set(present) else []
+
+
+def task_parts(data: Any, task: Any) -> dict[str, dict[Any, Any]]:
+    """The values of the columns that were joined to name the ``task``, by its name."""
+    if not isinstance(data, pd.DataFrame):
+        return {}
+    once = data[data[task].notna() & ~data[task].duplicated()] if task in data.columns else data
+    return {
+        name: dict(zip(once[task].tolist(), once[name].tolist(), strict=True))
+        for name in joined_columns(list(data.columns), task)
+    }
 
 
 def table_of(data: Any) -> pd.DataFrame:
@@ -122,7 +149,7 @@ def refuse_versions(data: Any, answers: Answers) -> None:
         )
 
 
-def refuse_repeated_rows(table: pd.DataFrame, task: str) -> None:
+def refuse_repeated_rows(table: pd.DataFrame, task: Any) -> None:
     """Refuse a wide table with several rows for a task where a column, such as a version, tells them apart.
 
     Examples
@@ -132,17 +159,28 @@ def refuse_repeated_rows(table: pd.DataFrame, task: str) -> None:
     >>> refuse_repeated_rows(table, "id")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
-    rectifact.core.errors.InputError: A wide table has one row for each task; here 1 in the column 'id' has several.
+    rectifact.crowd.data.joined.RepeatedTask: A wide table has one row for each task
     """
     repeated = table[table[task].duplicated(keep=False)]
-    if not len(repeated):
+    if not len(repeated) or looks_long(list(table.columns)):
         return
-    names = [name for name in table.columns if name != task and 2 <= _n_values(repeated[name]) <= MOST_VERSIONS]
-    for name in names:
-        if not (_is_reading(name) or repeated.duplicated([task, name]).any()):
-            several = f"here {plain(repeated[task].iloc[0])!r} in the column {task!r} has several"
-            what = f"A wide table has one row for each task; {several}, which the column {name!r} tells apart."
-            raise several_tasks(what, task, name, "if not, merge the rows of each task into one")
+    others = [name for name in table.columns if name != task]
+    by_chance = len(repeated) - _n_values(repeated[task]) < FEWEST_REPEATED
+    for name in others:
+        if _is_reading(name) or not 2 <= _n_values(table[name]) <= MOST_VERSIONS:
+            continue
+        if repeated.duplicated([task, name]).any() or (by_chance and _says_what_others_say(table, name, others)):
+            continue
+        several = f"here {plain(repeated[task].iloc[0])!r} in the column {task!r} has several"
+        what = f"A wide table has one row for each task; {several}, which the column {name!r} tells apart."
+        error = several_tasks(what, str(task), name, "if not, merge the rows of each task into one")
+        raise RepeatedTask(error.what, error.remedy, command=error.command)
+
+
+def _says_what_others_say(table: pd.DataFrame, name: Any, others: Sequence[Any]) -> bool:
+    """Whether another column has a value of this one, as that of another worker would; a single column is a worker."""
+    own = set(table[name].dropna())
+    return len(others) == 1 or any(table[other].isin(own).any() for other in others if other != name)
 
 
 def several_tasks(what: str, task: str, column: str, otherwise: str) -> InputError:

@@ -1,13 +1,14 @@
 """What the classes of answers mean: labels, ordered grades or numbers; and which answers cannot be read so."""
 
 import shlex
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.crowd.agreement import Level, Scale, scale_of
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
@@ -41,6 +42,21 @@ def scale_for(answers: Answers, level: Level, ordered: bool, *, has_level: bool 
             command="List all classes in order: --classes poor,fair,good.",
         )
     return scale_of(level, values if numbers else np.arange(len(names), dtype=float))
+
+
+def mention_grades(answers: Answers) -> None:
+    """Say how to compare labels as grades where they are three numbers or more; with two, the order is of no account.
+
+    Numbers may be names of categories, too, so that the level is not chosen without being asked for.
+    """
+    names = answers.classes
+    if len(names) < 3 or not is_number(names).all():
+        return
+    first, second, *_, last = sorted((plain(name) for name in names), key=float)
+    what = f"The labels are numbers, and were compared as names: {first} differs from {second} as much as from {last}."
+    remedy = "If they are grades, use {}; if not, {} leaves out this note."
+    command = remedy.format("--level ordinal", "--level nominal")
+    warnings.warn(FitWarning(what, remedy.format("level='ordinal'", "level='nominal'"), command=command), stacklevel=2)
 
 
 def _mixed_grades(others: NDArray[Any]) -> InputError:

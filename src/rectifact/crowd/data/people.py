@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.agreement import LEVELS, Level, Scale
-from rectifact.crowd.data.answers import Answers, encode, make_answers
+from rectifact.crowd.data.answers import Answers, encode, make_answers, parts_together
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
-from rectifact.crowd.data.joined import with_joined_task
+from rectifact.crowd.data.joined import RepeatedTask, with_joined_task
 from rectifact.crowd.data.levels import is_number, scale_for
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
-from rectifact.crowd.data.read import RepeatedTask, coded
+from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
 from rectifact.crowd.data.task_columns import task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
@@ -120,7 +120,7 @@ def read_people(
     judges, worker and label are named for people alone, so that they must be there. A column for the task without a
     usual name is found by the tasks of the ``judges``.
     """
-    humans, task = with_joined_task(humans, names["task"], wide=False)
+    humans, task = with_joined_task(humans, names["task"])
     names = names | {"task": task}
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
@@ -256,7 +256,7 @@ def _merged(parts: Sequence[Answers]) -> Answers:
     codes["worker"] = np.concatenate(workers)
     values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
     merged = make_answers(codes, values, None, first.columns)
-    return answered_once(replace(merged, source=first.source))
+    return answered_once(replace(merged, source=first.source, task_parts=parts_together(parts)))
 
 
 def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:

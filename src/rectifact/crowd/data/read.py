@@ -17,7 +17,13 @@ from rectifact.crowd.data.answers import Answers, check_comparable, encode, make
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
-from rectifact.crowd.data.joined import refuse_versions, with_joined_task
+from rectifact.crowd.data.joined import (
+    RepeatedTask,
+    refuse_repeated_rows,
+    refuse_versions,
+    task_parts,
+    with_joined_task,
+)
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
@@ -26,10 +32,6 @@ from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_co
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
 from rectifact.crowd.data.workers import one_name_each
-
-
-class RepeatedTask(InputError):
-    """A table that is read as wide has several rows for one task."""
 
 
 def read_answers(
@@ -53,7 +55,7 @@ def read_answers(
         One of
 
         - a pandas, polars or pyarrow table with one answer per row;
-        - the path of such a table as CSV, TSV (kept as text, so that ``007`` and ``NA`` survive) or Parquet;
+        - the path of such a table as CSV, TSV or Excel (kept as text, so that ``007`` and ``NA`` survive) or Parquet;
         - the path of a JSON or JSON Lines file, which is read record by record: an export of Label Studio, Prodigy or
           Argilla, an Inspect log, rows with lists of answers (also in Parquet, as Hugging Face datasets have them), or
           records with one answer each; or a list of such records as dicts;
@@ -123,12 +125,15 @@ def coded(
     question: str | None = None,
 ) -> Answers:
     """Answers in any common format; one worker or one class is enough, other than for :func:`read_answers`."""
-    data, task = with_joined_task(data, names["task"], wide=wide)
+    data, task = with_joined_task(data, names["task"])
+    parts = task_parts(data, task)
+    if wide and parts:  # all that is left are workers
+        data = data.drop(columns=list(parts))
     answers = _as_named(data, names | {"task": task}, wide, missing, classes, form, question)
     if isinstance(data, Answers):
         return answers
     refuse_versions(data, answers)
-    return one_name_each(answers)
+    return one_name_each(replace(answers, task_parts=parts))
 
 
 def _as_named(
@@ -296,6 +301,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
         if looks_long(frame.columns):
             raise not_wide(what)
         if len(twice):
+            refuse_repeated_rows(frame.to_pandas(), column)
             raise RepeatedTask(what, "Merge the rows of each task into one.")
         raise InputError(what, "Name the task, or drop the row.")
     if not workers:

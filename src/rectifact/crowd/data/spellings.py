@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
+from rectifact.crowd.data.grade_texts import plain_grades
 from rectifact.crowd.data.names import (
     NAMED,
     Gold,
@@ -111,6 +112,8 @@ def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:
     unknown = matched(labels, classes) < 0
     if not unknown.any():
         return gold
+    labels[unknown] = plain_grades(labels[unknown].tolist())
+    unknown = matched(labels, classes) < 0
     by_fold = {fold(name): plain(name) for name in reversed(classes.tolist())}
     place = np.array([fold(name) in by_fold for name in labels]) & unknown
     empty = np.array([not pd.isna(name) and is_no_answer(fold(name), 1.0) for name in labels]) & unknown & ~place

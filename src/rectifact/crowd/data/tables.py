@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.names import likely, object_array
+from rectifact.crowd.data.workbooks import is_workbook, read_workbook
 from rectifact.io import tables
 from rectifact.io.text import text_suffix
 
@@ -16,15 +17,17 @@ from rectifact.io.text import text_suffix
 COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column_names.json").read_text("utf-8"))
 
 
-WORKBOOKS = {".xlsx", ".xls", ".xlsm", ".ods"}
+OTHER_WORKBOOKS = {".xls", ".ods"}
 
 
 def read_table(path: Path, names: dict[str, str | None] | None = None, expected: str | None = None) -> pa.Table:
-    """Table in a CSV, TSV or Parquet file; of a Parquet file only the columns of the roles in ``names``, if given."""
+    """Table in a file; of a Parquet file only the columns of the roles in ``names``, if given."""
+    if expected is None and path.is_file() and is_workbook(path):
+        return read_workbook(path)
     if expected is None and path.is_file() and text_suffix(path) not in {".csv", ".tsv", ".parquet"}:
         raise InputError(
-            f"{str(path)!r} should end in .csv, .tsv, .parquet, .json or .jsonl, so that its format is known.",
-            "Save the sheet as CSV." if text_suffix(path) in WORKBOOKS else "Rename it, or convert it.",
+            f"{str(path)!r} should end in .csv, .tsv, .xlsx, .parquet, .json or .jsonl, so that its format is known.",
+            "Save it as .xlsx or CSV." if text_suffix(path) in OTHER_WORKBOOKS else "Rename it, or convert it.",
         )
     choose = None
     if names is not None:

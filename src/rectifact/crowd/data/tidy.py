@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.grade_texts import plain_grades
 from rectifact.crowd.data.names import NAMED, as_spelt, fold, joined_names, matched, object_array, plain
 from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
 from rectifact.crowd.grades import numbers_of
@@ -39,14 +40,23 @@ def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
     """
     if answers.classes.dtype.kind in "biufmM":
         return answers
+    if classes is None:
+        answers = _renamed(answers, plain_grades(answers.classes.tolist()))
     given = np.bincount(answers.label, weights=answers.weight, minlength=len(answers.classes))
     seen = answers.classes.tolist()
     spelt = one_spelling(seen, given, classes)
     if spelt == seen:
         return answers
-    names = object_array(sort_classes(list(dict.fromkeys(spelt))))
-    label = pd.Index(names).get_indexer(pd.Index(object_array(spelt)))[answers.label]
     say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
+    return _renamed(answers, spelt)
+
+
+def _renamed(answers: Answers, to: list[Any]) -> Answers:
+    """The answers with other names of classes, the same for several that are one."""
+    if to == answers.classes.tolist():
+        return answers
+    names = object_array(sort_classes(list(dict.fromkeys(to))))
+    label = pd.Index(names).get_indexer(pd.Index(object_array(to)))[answers.label]
     return replace(answers, label=label.astype(answers.label.dtype), classes=names)
 
 

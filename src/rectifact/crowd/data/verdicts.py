@@ -108,7 +108,7 @@ def read_verdicts(
     Verdicts
     """
     names: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | dict(columns or {})
-    data, names["task"] = with_joined_task(data, names["task"], wide=wide, keep=[gold, by, text])
+    data, names["task"] = with_joined_task(data, names["task"])
     if wide:
         return _from_wide(data, humans, people, gold, by, text, names, missing)
     answers = coded(data, names, False, missing, None, form, question)

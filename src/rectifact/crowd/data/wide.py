@@ -9,7 +9,7 @@ import pandas as pd
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, task_groups
-from rectifact.crowd.data.joined import refuse_repeated_rows, table_of, with_joined_task
+from rectifact.crowd.data.joined import joined_columns, refuse_repeated_rows, table_of, with_joined_task
 from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
@@ -34,7 +34,7 @@ def grouped_answers(
     no answers are named, but for these and the class or classes ``asked`` about.
     """
     beside: dict[str, dict[Any, Any]] = {}
-    data, task = with_joined_task(data, columns.get("task"), wide=wide, keep=[by])
+    data, task = with_joined_task(data, columns.get("task"))
     columns = columns | {"task": task}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
@@ -74,7 +74,8 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     for name in named:
         kept = frame[name].notna() & (frame[name] != "")
         beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
-    return frame.drop(columns=named), beside
+    joined = joined_columns(list(frame.columns), task)  # which are needed where the answers are read
+    return frame.drop(columns=[name for name in named if name not in joined]), beside
 
 
 def without_columns(data: Any, drop: Sequence[str], wide: bool) -> Any:

@@ -50,7 +50,9 @@ def worker_columns(matrix: NDArray[Any], names: list[Any], long: bool, *, has_ta
     if (~measured).sum() < 2:  # nothing is left to compare
         measured[:] = False
     _say_measured([names[j] for j in np.flatnonzero(measured)])
-    kept = ~measured
+    empty = np.array([not values for values in seen]) & any(seen)
+    _say_empty([names[j] for j in np.flatnonzero(empty)])
+    kept = ~measured & ~empty
     rest = np.flatnonzero(kept)
     kept[rest] = _with_shared_labels([seen[j] for j in rest], [names[j] for j in rest], long, has_tasks=has_tasks)
     return kept
@@ -126,6 +128,16 @@ def _say_measured(left: list[Any]) -> None:
         remedy = f"If {'it is' if one else 'one of them is'} a worker, rename the column."
         what = f"{listed(np.array(left, dtype=object))} {hold} not read as {'a worker' if one else 'workers'}."
         warnings.warn(FitWarning(what, remedy), stacklevel=7)
+
+
+def _say_empty(left: list[Any]) -> None:
+    if left:
+        why = (
+            "is empty, so it is not read as a worker"
+            if len(left) == 1
+            else "are empty, so they are not read as workers"
+        )
+        warnings.warn(FitWarning(f"{listed(np.array(left, dtype=object))} {why}.", ""), stacklevel=7)
 
 
 def _with_shared_labels(seen: list[set[Any]], names: list[Any], long: bool, *, has_tasks: bool) -> NDArray[np.bool_]:

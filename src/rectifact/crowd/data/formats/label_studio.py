@@ -119,8 +119,10 @@ def pre_annotated(
     return task | {"data": record["data"], "predictions": [_prediction(control, label, confidence, version)]}
 
 
-def new_task(name: Any, label: Any, confidence: float, version: str = "rectifact") -> dict[str, Any]:
-    """A task of which only the name is known, with the label as a prediction.
+def new_task(
+    name: Any, label: Any, confidence: float, parts: Mapping[str, Any] | None = None, version: str = "rectifact"
+) -> dict[str, Any]:
+    """A task of which only the name is known, and its ``parts`` if it has some, with the label as a prediction.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def new_task(name: Any, label: Any, confidence: float, version: str = "rectifact
     ({'task': 't1'}, {'choices': ['yes']})
     """
     control = {"from_name": "label", "to_name": "task", "type": "choices"}
-    return {"data": {"task": name}, "predictions": [_prediction(control, label, confidence, version)]}
+    return {"data": {**(parts or {}), "task": name}, "predictions": [_prediction(control, label, confidence, version)]}
 
 
 def _prediction(control: dict[str, Any], label: Any, confidence: float, version: str) -> dict[str, Any]:

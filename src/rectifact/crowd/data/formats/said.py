@@ -71,7 +71,10 @@ def named(value: Any, role: str) -> Any:
 def single(value: Any, role: str) -> Any:
     """Text, a number or null; objects and lists are refused."""
     if isinstance(value, dict | list):
-        raise BadRecord(f"has {reprlib.repr(value)} as its {role}, where text or a number is expected")
+        what = f"has {reprlib.repr(value)} as its {role}, where text or a number is expected"
+        if isinstance(value, dict) and value:
+            raise BadRecord(what, f"Put one of its fields ({', '.join(map(repr, list(value)[:6]))}) in its place.")
+        raise BadRecord(what)
     return value
 
 

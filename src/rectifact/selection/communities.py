@@ -1,0 +1,115 @@
+"""Why a graph has a number of communities, and what speaks for other numbers, in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.graph.chance import DRAWS, divides_beyond_chance
+from rectifact.graph.how_many import NODES_PER_CLUSTER
+from rectifact.graph.permuted import DRAWS as PERMUTED
+from rectifact.graph.permuted import communities_by_weights
+from rectifact.selection.search import HELD_OUT, Curve
+
+ONE = "The graph looks like one community"
+"""How the reason begins where it does not divide."""
+
+COMPARE = "Compare"
+"""How the advice begins, the last sentence: it is about the graph, not about one component of it."""
+
+CLEARLY = 2.0
+"""Standard errors by which the next larger number of communities must score lower for the choice to be sure."""
+
+MOST_ADVISED = 2
+"""Numbers that the advice names."""
+
+
+def is_open(curve: Curve, best: int) -> bool:
+    """Whether hidden edges leave it open if a graph has more than one community."""
+    return best == 1 and bool(curve.alike(1))
+
+
+def beyond_hidden_edges(curve: Curve, best: int, graph: sp.csr_array, numbers: Sequence[int]) -> tuple[int, str]:
+    """The number of communities where hidden edges cannot decide but random graphs do, and why; else ``best`` alone.
+
+    A small graph is compared with random ones of the same degrees, and one with weights with the same edges and
+    permuted weights: where nearly all nodes are joined, hidden edges show little of what the weights do.
+    """
+    if is_open(curve, best) and divides_beyond_chance(graph):
+        found = min(curve.alike(1))
+        return found, (
+            f"The graph divides more clearly than each of {DRAWS} random graphs with the same degrees, and {found} is "
+            "the smallest number above 1 that predicts hidden edges as well as any."
+        )
+    by_weights = communities_by_weights(graph) if best == 1 or curve.alike(best) else 1
+    found = min(numbers, key=lambda k: abs(k - by_weights))
+    if found > best and (best == 1 or found in curve.alike(best)):
+        return found, (
+            f"The weights divide the graph more clearly than each of {PERMUTED} orders of them on the same edges, and "
+            f"as {found} communities; hidden edges alone would give {best}."
+        )
+    return best, ""
+
+
+def why(curve: Curve, best: int, most: int) -> str:
+    """Why there are as many communities.
+
+    Parameters
+    ----------
+    curve : Curve
+    best : int
+        The number that was chosen.
+    most : int
+        The largest number that the graph has nodes for.
+    """
+    if most == 1:
+        return f"The graph is too small to divide: two communities need at least {2 * NODES_PER_CLUSTER} nodes."
+    if is_open(curve, best):
+        return "It is open whether there is more than one community: one predicts hidden edges as well as several do."
+    if best == 1 and len(curve.scores) > 1:
+        return f"{ONE}: no division of it predicts hidden edges better."
+    reason = "the graph is too small for more" if best == most else "no larger number was tried"
+    end = f"; {reason}" if best == max(curve.scores) else ""
+    return f"{best} is the smallest number of communities that predicts hidden edges as well as any{end}."
+
+
+def undecided(curve: Curve, best: int) -> str:
+    """Which other numbers of communities predict hidden edges as well, or nearly so."""
+    others = curve.alike(best)
+    if others:
+        top = f"; {curve.top()} predicts them best" if curve.top() != best else ""
+        verb = "predicts" if len(others) == 1 else "predict"
+        named = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
+        return f"Within the error, {named} {verb} them as well{top}."
+    nearly = _nearly(curve, best)
+    return f"{nearly} predicts them nearly as well: a small community may have been missed." if nearly else ""
+
+
+def otherwise(curve: Curve, best: int) -> str:
+    """Which numbers of communities each round of draws, that hides all edges once, would have led to alone."""
+    once, draws = round(1 / HELD_OUT), len(curve.scores[best])
+    rounds = [slice(first, first + once) for first in range(0, draws - once + 1, once)]
+    found = {curve.part(rows).smallest() for rows in rounds} | {best}
+    if len(rounds) < 2 or len(found) == 1:
+        return ""
+    return f"Depending on which edges are hidden, it would be {min(found)} to {max(found)}."
+
+
+def advice(curve: Curve, best: int) -> str:
+    """Which other divisions to look at, the best first."""
+    nearly = _nearly(curve, best)
+    others = [k for k in curve.alike(best) if k > 1] or ([nearly] if nearly else [])
+    others = sorted(others, key=lambda k: -float(np.mean(curve.scores[k])))[:MOST_ADVISED]
+    if not others:
+        return ""
+    options = " and ".join(f"-k {k}" for k in others)
+    return f"{COMPARE} the division with {options} (n_clusters in Python), and keep the one that you can explain."
+
+
+def _nearly(curve: Curve, best: int) -> int | None:
+    """The next larger number of communities, where its score is not clearly lower: small ones are easily missed."""
+    larger = [k for k in sorted(curve.scores) if k > best]
+    if best == 1 or not larger:
+        return None
+    lost = float(np.mean(curve.scores[curve.top()] - curve.scores[larger[0]]))
+    return None if lost > CLEARLY * curve.error(larger[0], curve.top()) else larger[0]

@@ -1,0 +1,56 @@
+"""Graphs in which weights alone show the groups, next to the same weights in another order."""
+
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
+
+from rectifact import SymNMF
+from rectifact.graph.permuted import communities_by_weights
+from rectifact.selection import select
+
+
+def counts_of(n: int, k: int, mean: float, ratio: float, seed: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Poisson weights between all nodes, their mean larger inside groups by a factor."""
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.arange(n) % k)
+    half = np.triu(rng.poisson(mean * np.where(groups[:, None] == groups, ratio, 1.0)), 1).astype(float)
+    return sp.csr_array(half + half.T), groups
+
+
+def weighted(graph: networkx.Graph, scale: float, seed: int) -> sp.csr_array:
+    """Random weights on the edges, larger for nodes with larger scales."""
+    rng = np.random.default_rng(seed)
+    half = sp.coo_array(sp.triu(networkx.to_scipy_sparse_array(graph, dtype=float), 1))
+    scales, (i, j) = rng.lognormal(0, scale, half.shape[0]), half.coords
+    half = sp.coo_array((rng.exponential(1, half.nnz) * scales[i] * scales[j], (i, j)), shape=half.shape)
+    return sp.csr_array(half + half.T)
+
+
+def test_weights_alone_show_the_groups() -> None:
+    graph, groups = counts_of(60, 3, 3.0, 1.5, seed=301)
+    found = select(SymNMF(1, affinity="precomputed"), graph)
+    assert found.best == 3
+    assert not found.sure
+    assert "weights divide the graph" in found.reason
+    assert adjusted_rand_score(groups, found.estimator.labels_) > 0.8
+
+
+def test_the_number_is_one_that_was_asked_for() -> None:
+    graph, _ = counts_of(60, 3, 3.0, 1.5, seed=301)
+    assert select(SymNMF(1, affinity="precomputed"), graph, [1, 2]).best == 2
+
+
+@pytest.mark.filterwarnings("ignore:The graph looks like one community")
+@pytest.mark.parametrize("scale", [0.0, 0.7])
+def test_random_weights_on_a_complete_graph_are_one_community(scale: float) -> None:
+    found = select(SymNMF(1, affinity="precomputed"), weighted(networkx.complete_graph(60), scale, seed=1))
+    assert found.best == 1
+
+
+def test_random_weights_show_nothing_beyond_the_edges() -> None:
+    graphs = [networkx.gnm_random_graph(100, 400, seed=7), networkx.planted_partition_graph(3, 30, 0.4, 0.03, seed=7)]
+    found = [communities_by_weights(weighted(graph, 0.5, seed)) for graph in graphs for seed in range(5)]
+    assert found.count(1) >= 9
+    assert communities_by_weights(sp.csr_array(networkx.to_scipy_sparse_array(graphs[1], dtype=float))) == 1
