@@ -725,6 +725,20 @@ CASES: dict[str, Case] = {
     "only years.csv": refused(
         "2019,2020,2021\n1,7,3\n4,5,9\n", "parts", "may be names of columns or data. Use --header or"
     ),
+    "only wavelengths.csv": refused(
+        "400,402,404,406,408\n.1,.7,.3,.2,.1\n.4,.5,.9,.6,.2\n",
+        "parts",
+        "may be names of columns or data. Use --header or",
+    ),
+    "uneven wavelengths.csv": refused(
+        "400,402,404,406,408,411,414,417,420,424\n.1,.7,.3,.2,.1,.3,.5,.4,.2,.1\n", "parts", "may be names of columns"
+    ),
+    "wavelengths of pandas.csv": refused(
+        ",400,402,407\n0,.1,.7,.3\n1,.4,.5,.9\n", "parts", "may be names of columns or data. Use --header or"
+    ),
+    "numbers in order everywhere.csv": Case(
+        "1,3,5,7,9\n2,4,6,8,10\n", "parts", "no header line", X=[[1, 3, 5, 7, 9], [2, 4, 6, 8, 10]]
+    ),
     "only years named.csv": Case(
         "2019,2020,2021\n1,7,3\n4,5,9\n",
         "parts --header",

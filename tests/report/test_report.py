@@ -449,10 +449,12 @@ def test_the_first_screen_says_what_matters_and_what_to_do(family, crowd, rng):
 
 def test_the_next_step_fits_what_is_left_to_ask():
     everybody = make_crowd(60, 4, 2, labels_per_task=4, accuracy=(0.6, 0.8)).answers
+    many = make_crowd(300, 4, 2, labels_per_task=4, accuracy=(0.6, 0.8)).answers
     some = make_crowd(60, 4, 2, labels_per_task=2, accuracy=(0.75, 0.9))
     asked = " ".join(report_of(DawidSkene().fit(everybody)).steps)
     assert "Ask somebody new" in asked
-    assert "Label 100 tasks yourself" in asked
+    assert "Label 20 tasks yourself, drawn at random" in asked
+    assert "Label 100 tasks yourself, and calibrate" in " ".join(report_of(DawidSkene().fit(many)).steps)
     assert "whom to ask" in " ".join(report_of(DawidSkene().fit(some.answers)).steps)
     known = report_of(DawidSkene().fit(some.answers, gold=some.truth))
     assert list(known.steps) == ["Calibrate the confidences by your gold labels: --calibrate."]

@@ -40,8 +40,9 @@ Features = Annotated[
     typer.Option(
         "--features",
         "--words",
-        help="Write the top features of each part, or words of each topic, here, one per row, with the stability "
-        "of the part and the band of the value if they are measured. Whole parts are in the .npz file of -o.",
+        help="Write the top features of each part (the peaks of spectra), or words of each topic, here, one per row, "
+        "with the stability of the part and the band of the value if they are measured. Whole parts are in the .npz "
+        "file of -o.",
     ),
 ]
 Weights = Annotated[

@@ -22,12 +22,10 @@ from rectifact.io.all_rows import AllRows
 from rectifact.parts.documents import Corpus
 from rectifact.parts.terms import TOPICS, Terms
 from rectifact.parts.topics import CLEAR_SHARE, HARDLY, NOTHING, clear_documents, document_shares, documents_by_topic
+from rectifact.report.names import are_along_axis, leading_features
 
 OWN_COLUMNS = re.compile(r"topic\d+|largest_topic|largest_share|known_words|words|residual|clear")
 """Columns of --weights."""
-
-NEGLIGIBLE = 1e-6
-"""Share of the largest value of a part below which others are not shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,27 +84,34 @@ class Shown:
         """Whether each document is clearly about its largest topic."""
         return clear_documents(self.shares(), self.about["residual"], self.known)
 
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """What counts as large: absolute values where negative ones mean something."""
+        return np.abs(self.components) if self.signed else self.components
+
     def largest(self) -> pd.DataFrame:
-        """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known."""
-        size = np.abs(self.components) if self.signed else self.components
-        order = np.argsort(-size, axis=1, kind="stable")[:, : self.top]
-        part, rank = np.indices(order.shape)
+        """A table of part, rank, feature and value, at most ``top`` rows per part, with the bands that are known.
+
+        Of curves along an axis, such as spectra, it has the peaks.
+        """
+        tops = leading_features(self.sizes, self.names, self.top)
+        part = np.repeat(np.arange(len(tops)), [len(top) for top in tops])
+        chosen = np.concatenate([np.asarray(top, dtype=int) for top in tops])
         value = "weight" if self.terms == TOPICS else "value"
         table = pd.DataFrame(
             {
-                self.terms.part: part.ravel() + 1,
-                "rank": rank.ravel() + 1,
-                self.terms.feature: self.names[order.ravel()],
-                value: np.take_along_axis(self.components, order, axis=1).ravel(),
+                self.terms.part: part + 1,
+                "rank": [rank + 1 for top in tops for rank in range(len(top))],
+                self.terms.feature: self.names[chosen],
+                value: self.components[part, chosen],
             }
         )
         for name in ("lower", "upper"):
             if name in self.measured:
-                table[name] = np.take_along_axis(self.measured[name], order, axis=1).ravel()
+                table[name] = self.measured[name][part, chosen]
         if "stability" in self.measured:
-            table["stability"] = self.measured["stability"][part.ravel()]
-        shown = np.take_along_axis(size, order, axis=1)
-        return table[(shown > NEGLIGIBLE * shown[:, :1]).ravel()]
+            table["stability"] = self.measured["stability"][part]
+        return table
 
     def leading(self) -> list[list[str]]:
         """The ten largest features of each part."""
@@ -142,7 +147,8 @@ class Shown:
         spans = None if ends is None else [f"{low:.2f} to {high:.2f}" for low, high in ends]
         figures = {name: values for name, values in known.items() if values is not None}
         texts, largest, share, documents = self.terms == TOPICS, self.largest(), self.share, self.documents
-        last = "largest words" if texts else f"top {self.terms.feature}s (values)"
+        peaks = not texts and are_along_axis(self.sizes, self.names)
+        last = "largest words" if texts else "peaks (values)" if peaks else f"top {self.terms.feature}s (values)"
         title = f"{self.terms.part.capitalize()}s"
         titles = [*figures, "by split"] if spans is not None else list(figures)
         titles = ["documents", *titles] if texts else titles

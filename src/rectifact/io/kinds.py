@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import (
@@ -39,6 +41,9 @@ from rectifact.io.yes_no import NOT_SO, but_yes_no
 
 MOST_OF_PAIRS = 6
 """Columns of a table that may list pairs."""
+
+FEWEST_EVEN, FEWEST_ORDERED = 5, 10
+"""Columns from which numbers of the first line in equal steps, or only in order, are likely to be an axis."""
 
 MOST_DROPPED = 10
 """Columns that a remedy names; more of them have another reason, such as decimal commas."""
@@ -190,18 +195,40 @@ def _numbers(view: View, sure: bool) -> Plan:
 
 
 def _check_header(view: View) -> None:
-    """Ask about a first line of numbers that go up by one, as years do, and as no other line does."""
-    if view.frame.named or view.options.header is not None or len(view.names) < 3 or len(view.table) < 2:
+    """Ask about a first line of numbers that go up as years or wavelengths do, and as no other line does.
+
+    An empty corner above a column without gaps is the place of a header, too.
+    """
+    if view.frame.named or view.options.header is not None or len(view.table) < 2:
         return
     first = view.table.slice(0, 1000).columns
     if not all(is_number(column.type) for column in first):
         return
-    rises = (np.diff(np.column_stack([column.to_numpy() for column in first]), axis=1) == 1).all(axis=1)
-    if rises[0] and rises.sum() == 1:
+    rows = np.column_stack([column.to_numpy() for column in first])
+    places = [_are_places(row) for row in rows]
+    gaps = np.isnan(rows[:, 0].astype(float))
+    if (places[0] and sum(places) == 1) or (gaps[0] and gaps.sum() == 1):
         ask(
             f"The numbers in the first line of {view.where} may be names of columns or data.",
             "Use --header or --no-header.",
         )
+
+
+def _are_places(row: NDArray[Any]) -> bool:
+    """Whether numbers may be places on an axis: one after the other, in equal steps, or in order where there are many.
+
+    Examples
+    --------
+    >>> _are_places(np.array([2019, 2020, 2021])), _are_places(np.array([1, 3, 5])), _are_places(np.arange(400, 500, 5))
+    (True, False, True)
+    >>> _are_places(np.array([400, 401, 403, 407, 410, 412, 420, 428, 431, 440])[::-1])
+    True
+    """
+    steps = np.diff(row)
+    if len(row) < 3 or not ((steps > 0).all() or (steps < 0).all()):
+        return False
+    even = bool(np.allclose(steps, steps[0]))
+    return bool((steps == 1).all()) or (even and len(row) >= FEWEST_EVEN) or len(row) >= FEWEST_ORDERED
 
 
 def _given_index(view: View) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rectifact.core.arrays import names_of_rows, to_host
 from rectifact.models import SavedModel
 from rectifact.parts.features import FEWEST_PLACES, PLACE
+from rectifact.parts.peaks import are_curves, peaks
 
 NEGLIGIBLE = 1e-6
 """Share of the largest coefficient below which others are not shown."""
@@ -98,7 +99,10 @@ def unit_along(names: Any) -> str:
 
 
 def largest_features(saved: SavedModel, most: int, *, signed: bool) -> list[list[tuple[str, float]]]:
-    """For each component, the features with the largest coefficients, by size if both signs mean something."""
+    """For each component, the features with the largest coefficients, by size if both signs mean something.
+
+    Of curves along an axis, such as spectra, those are neighbours, which say the same: the peaks are taken.
+    """
     names = feature_names(saved)
     return [
         [(str(names[j]), float(row[j])) for j in top]
@@ -121,13 +125,35 @@ def listed_features(saved: SavedModel, most: int, form: str, *, signed: bool) ->
     return [", ".join(value(i, j) for j in top) for i, top in enumerate(_largest(saved, most, signed))]
 
 
+def leading_features(sizes: NDArray[Any], names: Any, most: int) -> list[list[int]]:
+    """For each row of ``sizes``, the numbers of its largest entries, or of its peaks if rows are curves along an axis.
+
+    Entries that are negligible beside the largest one are left out.
+
+    Examples
+    --------
+    >>> leading_features(np.array([[1.0, 0, 3, 2]]), ["a", "b", "c", "d"], 2)
+    [[2, 3]]
+    >>> axis = np.arange(400, 500)
+    >>> leading_features(np.exp(-(((axis - 440) / 9.0) ** 2))[None], axis, 2)
+    [[40]]
+    """
+    if are_along_axis(sizes, names):
+        order = [peaks(row)[:most] for row in sizes]
+    else:
+        order = np.argsort(-sizes, axis=1, kind="stable")[:, :most].tolist()
+    return [[j for j in top if row[j] > NEGLIGIBLE * row[top[0]]] for row, top in zip(sizes, order, strict=True)]
+
+
+def are_along_axis(rows: NDArray[Any], names: Any) -> bool:
+    """Whether rows are curves, and the names of the features numbers along an axis."""
+    return along_axis(names) is not None and are_curves(rows)
+
+
 def _largest(saved: SavedModel, most: int, signed: bool) -> list[list[int]]:
-    """For each component, the numbers of its largest features that are not negligible."""
+    """For each component, the numbers of the features to show."""
     components = np.asarray(saved.model.components_, dtype=float)
-    size = np.abs(components) if signed else components
-    order = np.argsort(-size, axis=1, kind="stable")[:, :most]
-    pairs = zip(size, order.tolist(), strict=True)
-    return [[j for j in top if row[j] > NEGLIGIBLE * row[top[0]]] for row, top in pairs]
+    return leading_features(np.abs(components) if signed else components, feature_names(saved), most)
 
 
 def _or_numbers(names: Any, n: int, noun: str = "") -> NDArray[Any]:

@@ -13,6 +13,9 @@ from rectifact.report.names import count, isolated
 
 SURE, DOUBTFUL = 0.99, 0.8
 
+ENOUGH_GOLD, SOME_GOLD = 100, 20
+"""Gold labels that calibrate confidences well (docs/crowd.rst), and those that show whether labels can be trusted."""
+
 
 def labels_opening(model: Aggregator) -> tuple[list[str], list[str]]:
     """Sentences and next steps for an aggregated crowd."""
@@ -87,4 +90,7 @@ def _calibrate(model: DawidSkene) -> list[str]:
         return []
     if model._gold is not None:
         return ["Calibrate the confidences by your gold labels: --calibrate."]
-    return ["Label 100 tasks yourself, and calibrate the confidences by them: --gold gold.csv --calibrate."]
+    if len(model.tasks_) < 2 * ENOUGH_GOLD:  # whoever labels most tasks needs no confidence in the others
+        tasks = count(min(SOME_GOLD, len(model.tasks_)), "task")
+        return [f"Label {tasks} yourself, drawn at random, to see how many labels are right: --gold gold.csv."]
+    return [f"Label {ENOUGH_GOLD} tasks yourself, and calibrate the confidences by them: --gold gold.csv --calibrate."]

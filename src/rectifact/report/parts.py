@@ -24,6 +24,7 @@ from rectifact.report.how_many import how_many, with_stability
 from rectifact.report.likeness import likeness, with_most_similar
 from rectifact.report.names import (
     along_axis,
+    are_along_axis,
     count,
     feature_names,
     isolated,
@@ -107,9 +108,10 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False
     tops = largest_features(saved, 3, signed=is_signed(saved))
     if fit is None:
         first = "; ".join(", ".join(isolated(name) for name, _ in top) for top in tops[:3])
-        return [f"The first {words.part}s, by their largest {words.feature}s: {first}."]
+        return [f"The first {words.part}s, by their {_what(saved, words)}: {first}."]
     order = np.argsort(-fit.share, kind="stable")[:3]
-    names = [", ".join(isolated(name) for name, _ in top) for top in tops]
+    of = "peak at " if _what(saved, words) == "peaks" else ""
+    names = [of + ", ".join(isolated(name) for name, _ in top) for top in tops]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
     alone = len(tops) == 1
@@ -169,6 +171,7 @@ def _diagnosis(findings: Sequence[Finding], words: Terms) -> Section:
 def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     components, signed = np.asarray(saved.model.components_, dtype=float), is_signed(saved)
     tops = largest_features(saved, N_TOP, signed=signed)
+    what = _what(saved, words)
     blocks: list[Block] = []
     alike = ""
     if saved.image_shape is not None:
@@ -178,7 +181,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         images = [(f"part {i}{known[i - 1]}", image_address(part, saved.image_shape)) for i, part in shown]
         blocks.append(Images("Parts as images", images))
     else:
-        blocks.append(_cards(saved, fit, words, tops))
+        blocks.append(_cards(saved, fit, words, tops, what))
     places = along_axis(feature_names(saved)) if saved.texts is None and saved.image_shape is None else None
     if places is not None:
         blocks.insert(0, spectra(places, components[:MOST_SPECTRA], unit_along(feature_names(saved))))
@@ -189,9 +192,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     banded = "; after it the band that holds nine tenths of the parts of resampled data"
     columns = [
         Column(words.part, "integer"),
-        Column(
-            f"largest {words.feature}s", help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"
-        ),
+        Column(what, help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"),
         Column("size", "number", "sum of the absolute values"),
     ]
     sizes = np.abs(components).sum(axis=1).tolist()
@@ -212,7 +213,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         rows = [[*row, round(float(value), 3)] for row, value in zip(rows, fit.coherence, strict=True)]
     if alike:
         columns, rows = with_most_similar(components, words, columns, rows)
-    table = Table(f"Largest {words.feature}s", *with_stability(saved.model, columns, rows))
+    table = Table(what.capitalize(), *with_stability(saved.model, columns, rows))
     text = "The parts themselves may have negative values."
     if likelihood := saved.model.resolved_.get("refine"):
         fitted = {"nonnegative": "by least squares", "poisson": "by their Poisson likelihood"}[likelihood]
@@ -224,7 +225,14 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
     return Section(words.part.capitalize() + "s", text, [*blocks, table])
 
 
-def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tuple[str, float]]]) -> Cards:
+def _what(saved: SavedModel, words: Terms) -> str:
+    """What is shown of a part: peaks where it is a curve along an axis, else its largest features."""
+    components = np.asarray(saved.model.components_, dtype=float)
+    sizes = np.abs(components) if is_signed(saved) else components
+    return "peaks" if are_along_axis(sizes, feature_names(saved)) else f"largest {words.feature}s"
+
+
+def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tuple[str, float]]], what: str) -> Cards:
     """A card for each part, the largest first: its features as bars, its figures, and documents mostly about it."""
     order = np.arange(len(tops)) if fit is None else np.argsort(-fit.share, kind="stable")
     stability = getattr(saved.model, "stability_", None)
@@ -242,9 +250,9 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
         values = [(name, value / whole) for name, value in tops[i]]
         named = Card(f"{words.part} {i + 1}", ", ".join(caption), values, texts, i, shares=saved.texts is not None)
         items.append(named)
-    what = f"{words.part.capitalize()}s, with the largest {words.feature}s of each"
+    title = f"{words.part.capitalize()}s, with the {what} of each"
     note = "" if fit is None else f"The {words.part} with the largest share comes first."
-    return Cards(what, items, note, len(tops) - len(items))
+    return Cards(title, items, note, len(tops) - len(items))
 
 
 def _present(saved: SavedModel, fit: Fit) -> float:
