@@ -99,6 +99,7 @@ ALGORITHMS = {
         "inverses",
         "baselines",
         "conditions",
+        "peaks",
     },
     "latent": {"model", "statistics", "starts", "extrapolation", "nmd", "paper", "priors", "logistic_pca"},
     "graph": {"normalisation", "peaks", "quality", "solvers", "spectral", "net", "recipes"},
