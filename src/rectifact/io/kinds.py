@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import (
@@ -24,6 +22,7 @@ from rectifact.io.columns import (
     quoted,
     word,
 )
+from rectifact.io.first_line import check_header
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import (
     MOST_LISTED,
@@ -41,9 +40,6 @@ from rectifact.io.yes_no import NOT_SO, but_yes_no
 
 MOST_OF_PAIRS = 6
 """Columns of a table that may list pairs."""
-
-FEWEST_EVEN, FEWEST_ORDERED = 5, 10
-"""Columns from which numbers of the first line in equal steps, or only in order, are likely to be an axis."""
 
 MOST_DROPPED = 10
 """Columns that a remedy names; more of them have another reason, such as decimal commas."""
@@ -178,7 +174,7 @@ def _texts(view: View, columns: Sequence[str]) -> Plan:
 
 def _numbers(view: View, sure: bool) -> Plan:
     if not sure:
-        _check_header(view)
+        check_header(view)
     index = _given_index(view) or _index(view, sure)
     columns = [name for name in view.names if name not in index and name not in view.frame.index]
     if not columns:
@@ -192,43 +188,6 @@ def _numbers(view: View, sure: bool) -> Plan:
         if not sure:
             _check_meant(view, name)
     return view.plan("numbers", columns, index)
-
-
-def _check_header(view: View) -> None:
-    """Ask about a first line of numbers that go up as years or wavelengths do, and as no other line does.
-
-    An empty corner above a column without gaps is the place of a header, too.
-    """
-    if view.frame.named or view.options.header is not None or len(view.table) < 2:
-        return
-    first = view.table.slice(0, 1000).columns
-    if not all(is_number(column.type) for column in first):
-        return
-    rows = np.column_stack([column.to_numpy() for column in first])
-    places = [_are_places(row) for row in rows]
-    gaps = np.isnan(rows[:, 0].astype(float))
-    if (places[0] and sum(places) == 1) or (gaps[0] and gaps.sum() == 1):
-        ask(
-            f"The numbers in the first line of {view.where} may be names of columns or data.",
-            "Use --header or --no-header.",
-        )
-
-
-def _are_places(row: NDArray[Any]) -> bool:
-    """Whether numbers may be places on an axis: one after the other, in equal steps, or in order where there are many.
-
-    Examples
-    --------
-    >>> _are_places(np.array([2019, 2020, 2021])), _are_places(np.array([1, 3, 5])), _are_places(np.arange(400, 500, 5))
-    (True, False, True)
-    >>> _are_places(np.array([400, 401, 403, 407, 410, 412, 420, 428, 431, 440])[::-1])
-    True
-    """
-    steps = np.diff(row)
-    if len(row) < 3 or not ((steps > 0).all() or (steps < 0).all()):
-        return False
-    even = bool(np.allclose(steps, steps[0]))
-    return bool((steps == 1).all()) or (even and len(row) >= FEWEST_EVEN) or len(row) >= FEWEST_ORDERED
 
 
 def _given_index(view: View) -> list[str]:
