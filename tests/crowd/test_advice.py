@@ -186,7 +186,7 @@ def test_the_remedy_for_dependence_knows_what_was_fitted():
         return model.diagnose().set_index("finding").loc["answers to one task are not independent"]
 
     auto = dependence(DawidSkene().fit(answers))
-    assert auto["detail"].endswith("accuracies of workers do not: these may be too high.")
+    assert auto["detail"].endswith("too high where workers share errors, too low where some tasks are hard for all.")
     assert auto["remedy"].startswith("Have some tasks checked")
     full = DawidSkene(model="full").fit(answers)
     assert dependence(full)["remedy"] == "Use model='auto', which allows for this, or calibrate()."

@@ -7,8 +7,8 @@ probability
 .. math:: \rho_m [k = k_s] + (1 - \rho_m) A_m(k, c)
 
 where c is the class and :math:`k_s` the answer of the source. If that explains the answers of the whole panel better,
-and three answers in five are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`: the others
-agree with them as well.
+and three answers in five are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`:
+the others agree with them as well.
 
 In larger panels two workers decide little; where judges are evaluated, :mod:`rectifact.crowd.copies` looks for copies
 there.

@@ -147,7 +147,8 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
             Finding(
                 "note" if calibrated else "warning",
                 "answers to one task are not independent",
-                f"{detail}. Labels and confidence allow for it, accuracies of workers do not: these may be too high.",
+                f"{detail}. Labels and confidence allow for it; accuracies of workers may be off by several points: "
+                "too high where workers share errors, too low where some tasks are hard for all.",
                 "Have some tasks checked by people you trust, to see how far the labels can be believed.",
             )
         ]
