@@ -253,6 +253,17 @@ def graded_panel(seed, n=250):
     return answers, pd.Series(grade(quality) + 1, index=table["task"]), rng
 
 
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_grades_that_gold_labels_calibrate_are_not_called_too_sure():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(3, 1.1, 200)
+    said = np.clip(np.round(quality[:, None] + rng.normal(0, 0.7, (200, 5))), 1, 5).astype(int)
+    truth = pd.Series(np.clip(np.round(quality), 1, 5).astype(int))
+    for gold, warned in ((None, True), (truth[:5], True), (truth[:60], False)):
+        found = evaluate(said, gold=gold, ordinal=True).findings
+        assert ("confidence of grades without gold labels" in [finding.finding for finding in found]) == warned
+
+
 def test_accuracies_of_judges_who_share_errors_are_measured_by_gold_labels():
     held = {"gold labels": [], "all answers": []}
     for seed in range(6):
