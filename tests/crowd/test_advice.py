@@ -186,7 +186,7 @@ def test_the_remedy_for_dependence_knows_what_was_fitted():
         return model.diagnose().set_index("finding").loc["answers to one task are not independent"]
 
     auto = dependence(DawidSkene().fit(answers))
-    assert auto["detail"].endswith("accuracies of workers do not: these may be too high.")
+    assert auto["detail"].endswith("too high where workers share errors, too low where some tasks are hard for all.")
     assert auto["remedy"].startswith("Have some tasks checked")
     full = DawidSkene(model="full").fit(answers)
     assert dependence(full)["remedy"] == "Use model='auto', which allows for this, or calibrate()."
@@ -551,3 +551,21 @@ def test_two_answers_that_disagree_are_pointed_out():
     assert f"{(votes > 1).sum()} of 400 tasks" in table.loc["tasks without a majority", "detail"]
     more = make_crowd(400, 20, 2, labels_per_task=5, accuracy=(0.6, 0.9), random_state=0)
     assert "tasks without a majority" not in DawidSkene().fit(more.answers).diagnose()["finding"].tolist()
+
+
+def test_grades_without_gold_labels_may_be_too_sure():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(3, 1.1, 200)
+    said = np.clip(np.round(quality[:, None] + rng.normal(0, 0.7, (200, 5))), 1, 5).astype(int)
+    truth = pd.Series(np.clip(np.round(quality), 1, 5).astype(int))
+    model = DawidSkene(ordinal=True).fit(said)
+    assert model.result()["confidence"].mean() > (model.labels_ == truth).mean() + 0.05
+    name = "confidence of grades without gold labels"
+    row = model.diagnose().set_index("finding").loc[name]
+    assert row["detail"].startswith(f"Labels have a confidence of {model.result()['confidence'].mean():.0%} on average")
+    assert name not in model.calibrate(truth[:100]).diagnose()["finding"].tolist()
+    assert name not in DawidSkene().fit(said).diagnose()["finding"].tolist()
+    assert (
+        name
+        not in DawidSkene(ordinal=True).fit(np.repeat(truth.to_numpy()[:, None], 5, 1)).diagnose()["finding"].tolist()
+    )

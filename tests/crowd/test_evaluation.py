@@ -169,6 +169,23 @@ def test_gold_labels_that_do_not_fit_the_answers_open_the_decision(mistake):
         assert ("gold labels that do not fit the answers" in [step.finding for step in found.next_steps()]) == doubted
 
 
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+@pytest.mark.parametrize("reference", ["gold", "people"])
+def test_labels_of_one_version_alone_open_the_decision(reference):
+    said, _, truth = panel(3, {"a": 0.9, "b": 0.85, "c": 0.85, "ann": 0.9}, n=200)
+    table = pd.DataFrame({"task": np.arange(200), **said}).astype(int)
+    versions = pd.Series(np.where(np.arange(200) % 2, "new", "old"))
+    for labelled, covered in ((np.arange(0, 120, 2), True), (np.arange(120), False)):
+        answers = table.melt("task", var_name="worker", value_name="label")
+        answers = answers[(answers["worker"] != "ann") | (reference == "people") & answers["task"].isin(labelled)]
+        measure = {"people": ["ann"]} if reference == "people" else {"gold": pd.Series(truth.astype(int))[labelled]}
+        found = evaluate(answers, positive=1, by=versions, **measure)
+        words = f"{'Gold labels' if reference == 'gold' else 'Labels of people'} cover old alone: "
+        assert found.decision()[0].startswith(words) == covered
+        steps = [step.finding for step in found.next_steps()]
+        assert any(step.endswith("in new") for step in steps) == covered
+
+
 def test_gold_labels_of_one_class_may_fit_by_chance():
     """Nine of ten tasks are of one class: labels that are right are hardly better than shuffled ones."""
     posteriors = np.array([[0.97, 0.03]] * 93 + [[0.03, 0.97]] * 7)
@@ -234,6 +251,17 @@ def graded_panel(seed, n=250):
     table = pd.DataFrame(said, index=[f"t{i}" for i in range(n)]).rename_axis("task").reset_index()
     answers = table.melt("task", var_name="worker", value_name="label")
     return answers, pd.Series(grade(quality) + 1, index=table["task"]), rng
+
+
+@pytest.mark.filterwarnings("ignore::rectifact.core.errors.FitWarning")
+def test_grades_that_gold_labels_calibrate_are_not_called_too_sure():
+    rng = np.random.default_rng(0)
+    quality = rng.normal(3, 1.1, 200)
+    said = np.clip(np.round(quality[:, None] + rng.normal(0, 0.7, (200, 5))), 1, 5).astype(int)
+    truth = pd.Series(np.clip(np.round(quality), 1, 5).astype(int))
+    for gold, warned in ((None, True), (truth[:5], True), (truth[:60], False)):
+        found = evaluate(said, gold=gold, ordinal=True).findings
+        assert ("confidence of grades without gold labels" in [finding.finding for finding in found]) == warned
 
 
 def test_accuracies_of_judges_who_share_errors_are_measured_by_gold_labels():

@@ -23,7 +23,9 @@ from scipy.stats import binom
 
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
+from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.advice.likeness import DECISIVE
+from rectifact.crowd.advice.support import SURE_GRADES
 from rectifact.crowd.copying import most_alike, pair_agreements
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import plain
@@ -254,6 +256,8 @@ def findings_beside(
         return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
 
     found = [finding for finding in model._findings() if not is_said(finding)]
+    if truth is not None and (truth >= 0).sum() >= LEAST_GOLD:  # by which labels are calibrated
+        found = [finding for finding in found if finding.finding != SURE_GRADES]
     if truth is None or not any(finding.finding == DECISIVE for finding in found):
         return found
     pair = most_alike(panel.answers.said())

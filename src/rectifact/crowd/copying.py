@@ -7,8 +7,8 @@ probability
 .. math:: \rho_m [k = k_s] + (1 - \rho_m) A_m(k, c)
 
 where c is the class and :math:`k_s` the answer of the source. If that explains the answers of the whole panel better,
-and most answers are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`: the others
-agree with them as well.
+and three answers in five are copied, m is a copy. Two workers who agree because both are right need no :math:`\rho`:
+the others agree with them as well.
 
 In larger panels two workers decide little; where judges are evaluated, :mod:`rectifact.crowd.copies` looks for copies
 there.
@@ -39,8 +39,9 @@ UNDECIDED, AHEAD = 0.9, 0.1
 """How often two workers must say the same, and how much more often than any other two, to be copies or the best: the
 others cannot tell."""
 
-COPIED = 0.5
-"""Share of the answers that a copy takes from its source, at least."""
+COPIED = 0.6
+"""Share of the answers that a copy takes from its source, at least. Independent workers seem to repeat half of each
+other's answers where some tasks are hard for all."""
 
 BETTER = 2.0
 """Nats by which the objective must gain; it has charged for the additional parameter already."""

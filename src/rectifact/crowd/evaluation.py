@@ -155,8 +155,9 @@ class Evaluation:
         """Table by worker: that of :meth:`rectifact.DawidSkene.worker_report`, ``kind``, and ``accuracy_by``.
 
         ``kind`` is judge or person. With gold labels, accuracies are measured by them, of workers who answered at least
-        ten such tasks; ``accuracy_by`` says so. Others are inferred from all answers, and too high where workers share
-        errors. Biases are those of ``biases``, and ``bias_by`` says what they were measured by.
+        ten such tasks; ``accuracy_by`` says so. Others are inferred from all answers: too high where workers share
+        errors, and too low by a few points where some tasks are hard for all. Biases are those of ``biases``, and
+        ``bias_by`` says what they were measured by.
         """
         table = with_biases(self.model.worker_report(), self.biases.table).assign(accuracy_by="all answers")
         table.insert(1, "kind", np.where(self.panel.is_person, "person", "judge"))

@@ -168,11 +168,20 @@ def warn_of_few(event: Measured, by_group: Mapping[Any, Members], by_people: boo
         what = f"{labels} {'is' if n == 1 else 'are'} too few to use the judges, so {alone} alone decide."
         warnings.warn(FitWarning(what, f"Give at least {LEAST_LABELS}, better 100."), stacklevel=4)
         return
-    few = [name for name, members in by_group.items() if (members & labelled).sum() < LEAST_LABELS]
+    labels, given = "labels of people" if by_people else "gold labels", labels_by_group(labelled, by_group)
+    few = [name for name, n in given.items() if 0 < n < LEAST_LABELS]
     if few:
-        labels = "labels of people" if by_people else "gold labels"
         what = f"Fewer than {LEAST_LABELS} {labels} in {listed(object_array(few))}, so they alone decide there."
         warnings.warn(FitWarning(what), stacklevel=4)
+    none = [name for name, n in given.items() if not n]
+    if none:
+        what = f"There are no {labels} in {listed(object_array(none))}, so nothing is measured there."
+        warnings.warn(FitWarning(what, "Label tasks drawn at random from each group."), stacklevel=4)
+
+
+def labels_by_group(labelled: Members, by_group: Mapping[Any, Members]) -> dict[Any, int]:
+    """How many tasks of each group have a label."""
+    return {name: int((members & labelled).sum()) for name, members in by_group.items()}
 
 
 def warn_if_selected(event: Measured, members: Mapping[Any, Members], by_people: bool = False) -> str:
@@ -218,9 +227,9 @@ def warn_if_unequal(event: Measured, by_group: Mapping[Any, Members], by_people:
         f"People labelled {shares.max():.0%} of the tasks in {most} and {shares.min():.0%} of those in {least}, so "
         "that the row for all tasks leans to the former."
     )
-    remedy = "Groups and differences are not affected"
-    more = "." if by_people else "; give gold_weights to correct the row for all tasks."
-    warnings.warn(FitWarning(what, f"{remedy}{more}", option=() if by_people else "gold_weights"), stacklevel=4)
+    remedy, weighable = "Groups and differences are not affected", not by_people and bool(shares.min())
+    more = "; give gold_weights to correct the row for all tasks." if weighable else "."
+    warnings.warn(FitWarning(what, f"{remedy}{more}", option="gold_weights" if weighable else ()), stacklevel=4)
     return True
 
 

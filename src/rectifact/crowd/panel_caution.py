@@ -2,11 +2,17 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import CHECK
-from rectifact.crowd.data.names import sentence
+from rectifact.crowd.data.names import in_words, sentence
+from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
+
+MOST_NAMED = 3
+"""Groups of tasks that are named; of more, the number is."""
 
 
 def is_selected(found: Any) -> bool:
@@ -21,6 +27,38 @@ def gold_words(found: Any) -> list[str]:
 
 def _against_gold(found: Any) -> str:
     return "" if found.audit is None else str(found.audit.contradiction())
+
+
+def covered_groups(found: Any) -> tuple[str, str]:
+    """Groups of tasks with labels that the panel is measured by, and groups without any; empty if not both exist."""
+    if found.groups is None or not found.reference:
+        return "", ""
+    truth = consensus_classes(found.panel) if found.reference == PEOPLE else found.truth
+    numbers, names = found.groups
+    labelled = np.isin(np.arange(len(names)), numbers[truth >= 0])
+    if labelled.all() or not labelled.any():
+        return "", ""
+    return _groups(names[labelled]), _groups(names[~labelled])
+
+
+def _groups(names: NDArray[Any]) -> str:
+    """A few groups by name, many by their number."""
+    return sentence([in_words(name) for name in names]) if len(names) <= MOST_NAMED else f"{len(names)} groups"
+
+
+def coverage_words(found: Any) -> list[str]:
+    """That labels cover some groups of tasks alone, and what that means for the others; empty if they cover all."""
+    covered, others = covered_groups(found)
+    if not others:
+        return []
+    return [
+        f"{_labels(found).capitalize()} cover {covered} alone: accuracies, biases and figures for all tasks hold for "
+        f"{others} only if judges err there as they do in {covered}."
+    ]
+
+
+def _labels(found: Any) -> str:
+    return GOLD if found.reference == GOLD else "labels of people"
 
 
 def selection_words(found: Any) -> list[str]:
@@ -112,12 +150,16 @@ def caution_steps(found: Any) -> list[Finding]:
     steps = []
     if against_gold := _against_gold(found):
         steps.append(Finding("warning", "gold labels that do not fit the answers", against_gold, CHECK))
+    covered, others = covered_groups(found)
+    if others:
+        remedy = f"Label tasks drawn at random from {others} too, about as many as in {covered}."
+        steps.append(Finding("warning", f"no {_labels(found)} in {others}", coverage_words(found)[0], remedy))
     if is_selected(found):
         remedy = "Label tasks drawn at random, and give these labels alone as {}"
         own = remedy.format("gold"), remedy.format("--gold (--sample tasks.csv draws them)")
         weighted = (", or weigh those you have with {}.", ".")[found.reference == "people"]
         ways = ("gold_weights of rectifact.rate", "rectifact rate --gold-weights")
-        title = f"{found.reference if found.reference != 'people' else 'labels of people'} that look selected"
+        title = f"{_labels(found)} that look selected"
         given = (f"{text}{weighted.format(way)}" for text, way in zip(own, ways, strict=True))
         steps.append(Finding("warning", title, found.rates.selected, *given))
     against = contradictions(found)

@@ -14,6 +14,7 @@ from rectifact.crowd.panel_caution import (
     compared,
     contradiction_words,
     contradictions,
+    coverage_words,
     gold_words,
     half_shown,
     is_selected,
@@ -43,6 +44,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
     last = ((steps[0].command if command else "") or steps[0].remedy) if steps else ""
     return [
         *gold_words(found),
+        *coverage_words(found),
         *selection_words(found),
         *_opposite_words(found),
         *([] if of_grades(found) is None else _opposite_words(of_grades(found))),

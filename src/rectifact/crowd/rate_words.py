@@ -45,8 +45,8 @@ def _rate_words(row: dict[Any, Any], found: Any) -> str:
 
 def _outside_words(rates: pd.DataFrame, noun: str) -> list[str]:
     """Why the rate of all tasks may not lie between those of the groups, where it does not."""
-    whole, groups = rates["rate"].iloc[0], rates["rate"].iloc[1:].dropna()
-    if not len(groups) or groups.min() <= whole <= groups.max():
+    whole, groups = rates["rate"].iloc[0], rates["rate"].iloc[1:]
+    if not len(groups) or groups.isna().any() or groups.min() <= whole <= groups.max():
         return []
     return [
         f"The {noun} of all tasks does not lie between those of the groups: each row is corrected by its own labels, "

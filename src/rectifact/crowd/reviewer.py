@@ -16,7 +16,7 @@ from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
-from rectifact.crowd.advice.support import unknown_workers
+from rectifact.crowd.advice.support import sure_grades, unknown_workers
 from rectifact.crowd.advice.workers import doubts, expected_matrices, swings, worker_table
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
@@ -24,6 +24,7 @@ from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.dependence import design_effects
 from rectifact.crowd.em import Sums, expected_sums
 from rectifact.crowd.fitted import FittedModel, predicted
+from rectifact.crowd.grades import chosen
 from rectifact.crowd.starts import check_pairs
 
 MOST_REFITTED = 200_000
@@ -117,7 +118,7 @@ class Reviewer(FittedModel):
                 *unknown_workers(self._fitting.leaning, self._fitting.identified),
                 *diagnose_workers(self.workers_, self._model),
             ]
-        return diagnose(
+        found = diagnose(
             answers,
             self._model,
             effect=self._dispersion(answers.matrix()),
@@ -129,6 +130,13 @@ class Reviewer(FittedModel):
             kin=self._kin(len(self.workers_)),
             changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
         )
+        told = not self.ordinal or self._gold is not None or hasattr(self, "calibration_")
+        return found if told else [*found, *sure_grades(self._mean_confidence())]
+
+    def _mean_confidence(self) -> float:
+        """The mean probability of the labels."""
+        label = chosen(self.probas_, self.ordinal)
+        return float(self.probas_[np.arange(len(label)), label].mean())
 
     def _changes(self, names: list[Any]) -> int:
         """How many labels change if some workers count as one."""

@@ -13,6 +13,12 @@ LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if i
 UNDECIDED = 0.2  # share of tasks without a most frequent answer from which on it is worth a word
 MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
 
+SURE_GRADES = "confidence of grades without gold labels"
+"""The finding about labels of grades that are too sure."""
+
+NEAR_CERTAIN = 0.95
+"""Mean confidence of grades from which on the answers agree so well that it is right."""
+
 
 def unknown_workers(leaning: float, identified: bool = True) -> list[Finding]:
     """That the answers do not tell good workers from bad ones, if labels lean on the vote for it.
@@ -147,7 +153,8 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
             Finding(
                 "note" if calibrated else "warning",
                 "answers to one task are not independent",
-                f"{detail}. Labels and confidence allow for it, accuracies of workers do not: these may be too high.",
+                f"{detail}. Labels and confidence allow for it; accuracies of workers may be off by several points: "
+                "too high where workers share errors, too low where some tasks are hard for all.",
                 "Have some tasks checked by people you trust, to see how far the labels can be believed.",
             )
         ]
@@ -159,5 +166,28 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
             "answers to one task are not independent",
             f"{detail}; confidence {confidence}.",
             remedy.format("calibrate()"),
+        )
+    ]
+
+
+def sure_grades(confidence: float) -> list[Finding]:
+    """That labels of grades are too sure without gold labels, where their mean ``confidence`` is not near 1.
+
+    Examples
+    --------
+    >>> sure_grades(0.98)
+    []
+    >>> sure_grades(0.86)[0].finding
+    'confidence of grades without gold labels'
+    """
+    if confidence >= NEAR_CERTAIN:
+        return []
+    return [
+        Finding(
+            "note",
+            SURE_GRADES,
+            f"Labels have a confidence of {confidence:.0%} on average, which may be too high where tasks lie between "
+            "two grades: it was by 7 to 16 points in simulated files, and by 11 to 14 on two real panels of judges.",
+            "Calibrate by gold labels of about a hundred tasks drawn at random.",
         )
     ]
