@@ -133,6 +133,13 @@ def cluster(
             show_default=False,
         ),
     ] = None,
+    reassign: Annotated[
+        bool,
+        typer.Option(
+            help="Move a node of a graph out of the cluster of its largest membership where another cluster has more "
+            "of its edge weight, also relative to the total weight of that cluster, and no fewer of its edges."
+        ),
+    ] = True,
     init: Annotated[
         Literal["auto", "spectral", "random", "pool"],
         typer.Option(help="Where the fit starts: eigenvectors, --n-init random starts, or all of them."),
@@ -201,7 +208,7 @@ def cluster(
     if what == "point":
         check_for_points(values)
     model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
-    model.set_params(values=values, min_component=min_component)
+    model.set_params(values=values, min_component=min_component, reassign=reassign)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)

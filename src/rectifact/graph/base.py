@@ -31,6 +31,7 @@ from rectifact.core.validation import (
     check_generator,
     check_matrix,
 )
+from rectifact.graph.bridges import gathered, given_weights
 from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
 from rectifact.graph.knn import Neighbours, connect, similarities_to
@@ -38,6 +39,7 @@ from rectifact.graph.mistaken import like_graph
 from rectifact.graph.new_nodes import NewNodes
 from rectifact.graph.normalisation import inverse_roots, normalize
 from rectifact.graph.outside import outside, outside_warning
+from rectifact.graph.placing import better_places, placed, volumes_of
 from rectifact.graph.quality import modularity_of_new, quality
 from rectifact.graph.results import GraphResults
 from rectifact.graph.scaling import divided, find_spreads, scaled_note
@@ -119,10 +121,12 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "metric": [StrOptions({"euclidean", "cosine"})],
         "scale": [StrOptions({"auto", "standard", "none"})],
         "values": [StrOptions(set(VALUES))],
+        "reassign": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
 
+    reassign: bool
     _numbers: tuple[int, ...] | None = None  # clusters of each component, where they were chosen
 
     def eigenvalue_bound(self) -> float:
@@ -190,6 +194,8 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
     def predict(self, X: Any) -> Array:
         """Community of each new node or point: the largest of its memberships, or -1 if it belongs to none.
 
+        New nodes of a graph are moved as those of the fit are, where ``reassign`` says so.
+
         Parameters
         ----------
         X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
@@ -199,7 +205,17 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         -------
         array of shape (n_new,)
         """
-        return _largest(self.predict_membership(X))
+        rows = self._rows(X)
+        return self._labels_of_new(rows, self._membership(rows))
+
+    def _labels_of_new(self, rows: Operand, membership: Array) -> Array:
+        """Communities of new nodes or points by their memberships, and by their edges where the fit went by them."""
+        labels = _largest(membership)
+        if "moved" not in self.resolved_:
+            return labels
+        known, degrees = to_host(self.labels_), to_host(self.degrees_).astype(float)
+        volumes = volumes_of(known, degrees, self.n_clusters)
+        return _as_labels(better_places(gathered(rows), to_host(labels), known, volumes)[0], labels)
 
     def score(self, X: Any, y: None = None) -> float:
         """Modularity of new nodes or points by their edges to those of the fit: 0 is chance, and higher is better.
@@ -221,7 +237,7 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         weights = to_host(rows.gather(rows @ to_like(ends.astype(float), self.components_))).astype(float)
         if not weights[:, -1].sum() > 0:
             raise InputError("No new node has an edge to a node of the fit.", "Check the order of the columns of X.")
-        new = to_host(_largest(self._membership(rows)))
+        new = to_host(self._labels_of_new(rows, self._membership(rows)))
         return modularity_of_new(weights[:, :-1], new, old, weights[:, -1], to_host(self.degrees_).astype(float))
 
     def _graph(self, X: Any, **columns: str | None) -> Graph:
@@ -266,14 +282,20 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
     def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0, known: bool = False) -> Self:
         """Set the attributes; the largest community is the first, unless classes that are ``known`` are the order."""
-        U = U if known else _largest_first(U)
+        self.resolved_.pop("moved", None)
+        labels = _largest(U)
+        if self._reassigns(graph) and not known:
+            before = to_host(labels)
+            after = placed(given_weights(graph.S, graph.degrees, graph.normalized), before, self.n_clusters)
+            labels, self.resolved_["moved"] = _as_labels(after, labels), int((after != before).sum())
+        U, labels = (U, labels) if known else _largest_first(U, labels)
         S, xp = graph.S, namespace(U)
         self._set_errors(S, U, l1)
         self.affinity_matrix_, self.components_ = S.operand.native, U
         self.nodes_, self.degrees_ = graph.nodes, graph.degrees
         self.component_labels_ = graph.parts.of_node
         total = xp.sum(U, axis=1)
-        self.labels_ = _largest(U)
+        self.labels_ = labels
         self.membership_ = U / xp.where(total > 0, total, xp.ones_like(total))[:, None]
         found = quality(S, self.labels_, self.n_clusters, graph.degrees, graph.normalized)
         self.modularity_, self.coverage_ = float(found.modularity.sum()), float(found.coverage.sum())
@@ -289,6 +311,12 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             warnings.warn(message, stacklevel=4)
         set_fit_report(self, monitor)
         return self
+
+    def _reassigns(self, graph: Graph) -> bool:
+        """Whether nodes are moved by their edges: in graphs of raw weights that are in memory, not among points."""
+        divided_before = self.normalize == "auto" and not graph.normalized
+        in_chunks = graph.S.on_host and graph.S.local is None
+        return self.reassign and graph.near is None and not divided_before and not in_chunks
 
     def _set_spreads(self, spreads: NDArray[Any] | None) -> None:
         """Keep what columns were divided by, for new points, and say it where nobody asked for it."""
@@ -342,9 +370,15 @@ def _largest(membership: Array) -> Array:
     return xp.where(xp.max(membership, axis=1) > 0, xp.argmax(membership, axis=1), -1)
 
 
-def _largest_first(U: Array) -> Array:
-    """Columns in the order of the number of nodes whose largest entry they have."""
-    labels = to_host(_largest(U))
-    order = np.argsort(-np.bincount(labels[labels >= 0], minlength=U.shape[1]), kind="stable")
-    xp = namespace(U)
-    return xp.take(U, xp.asarray(order, device=device(U)), axis=1)
+def _as_labels(values: NDArray[Any], like: Array) -> Array:
+    """Labels from the host in the library and on the device of others."""
+    return namespace(like).asarray(values, dtype=like.dtype, device=device(like))
+
+
+def _largest_first(U: Array, labels: Array) -> tuple[Array, Array]:
+    """Columns and labels with communities in the order of their numbers of nodes."""
+    of_node = to_host(labels)
+    order = np.argsort(-np.bincount(of_node[of_node >= 0], minlength=U.shape[1]), kind="stable")
+    xp, places = namespace(U), np.argsort(order)
+    U = xp.take(U, xp.asarray(order, device=device(U)), axis=1)
+    return U, _as_labels(np.where(of_node >= 0, places[of_node], -1), labels)
