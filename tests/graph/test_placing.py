@@ -28,7 +28,8 @@ def test_no_node_has_a_better_place_in_the_end():
     graph = noisy()
     before = fit(graph, reassign=False).labels_
     after = placed(graph, before, 8)
-    assert (after != before).any() and inside(graph.toarray(), after) > inside(graph.toarray(), before)
+    assert (after != before).any()
+    assert inside(graph.toarray(), after) > inside(graph.toarray(), before)
     dense, degrees = graph.toarray(), graph.toarray().sum(axis=1)
     for i, own in enumerate(after):  # an independent form, node by node
         others = np.arange(400) != i
@@ -63,7 +64,8 @@ def test_one_heavy_edge_does_not_decide():
     assert better_places(rows, np.array([0, 0]), known, volumes)[0].tolist() == [0, 0]
     few = sp.csr_array(np.array([[1.0, 0.0, 0.0, 5.0]]))
     new, gains = better_places(few, np.array([0]), known, volumes)
-    assert new.tolist() == [1] and gains.tolist() == [4.0]
+    assert new.tolist() == [1]
+    assert gains.tolist() == [4.0]
 
 
 def test_two_nodes_do_not_change_places():
@@ -85,7 +87,8 @@ def test_labels_follow_edges_and_memberships_do_not():
     graph = noisy()
     plain, model = fit(graph, reassign=False), fit(graph)
     changed = model.labels_ != model.membership_.argmax(axis=1)
-    assert 0 < model.resolved_["moved"] == changed.sum() and "moved" not in plain.resolved_
+    assert 0 < model.resolved_["moved"] == changed.sum()
+    assert "moved" not in plain.resolved_
     assert np.array_equal(plain.labels_, plain.membership_.argmax(axis=1))
     assert model.modularity_ > plain.modularity_
     assert (np.diff(np.bincount(model.labels_)) <= 0).all()  # the largest is still the first
@@ -110,7 +113,8 @@ def test_new_nodes_are_placed_alike_and_saved_models_too(tmp_path):
     assert np.array_equal(model.result(graph)["cluster"], found)
     save_model(model, tmp_path / "model.rfx")
     again = load_model(tmp_path / "model.rfx")
-    assert np.array_equal(again.labels_, model.labels_) and np.array_equal(again.predict(graph), found)
+    assert np.array_equal(again.labels_, model.labels_)
+    assert np.array_equal(again.predict(graph), found)
 
 
 @pytest.mark.parametrize("points", [True, False])
@@ -119,4 +123,5 @@ def test_points_and_graphs_made_of_points_stay(points):
 
     X = np.random.default_rng(0).normal(size=(200, 2))
     model = SymNMF(6).fit(X) if points else SymNMF(6, affinity="precomputed").fit(similarity_graph(X))
-    assert "moved" not in model.resolved_ and np.array_equal(model.labels_, model.membership_.argmax(axis=1))
+    assert "moved" not in model.resolved_
+    assert np.array_equal(model.labels_, model.membership_.argmax(axis=1))

@@ -34,6 +34,7 @@ from rectifact.core.validation import (
 from rectifact.graph.bridges import gathered, given_weights
 from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
+from rectifact.graph.joining import joined, joined_note
 from rectifact.graph.knn import Neighbours, connect, similarities_to
 from rectifact.graph.mistaken import like_graph
 from rectifact.graph.new_nodes import NewNodes
@@ -240,8 +241,11 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         new = to_host(self._labels_of_new(rows, self._membership(rows)))
         return modularity_of_new(weights[:, :-1], new, old, weights[:, -1], to_host(self.degrees_).astype(float))
 
-    def _graph(self, X: Any, **columns: str | None) -> Graph:
-        """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
+    def _graph(self, X: Any, join: bool = True, **columns: str | None) -> Graph:
+        """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges.
+
+        ``join`` says whether groups of points are joined where there are more of them than clusters.
+        """
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
         given_as, (X, nodes) = X, given or (X, _named_rows(X))
@@ -261,6 +265,10 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
+        if near is not None and join and self._numbers is None:
+            near, n_groups = joined(near, self.n_clusters, self.min_component)
+            if n_groups:
+                warnings.warn(joined_note(n_groups, self.n_clusters), stacklevel=5)
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = replace(find_components(S, self.n_clusters, self.min_component), numbers=self._numbers)

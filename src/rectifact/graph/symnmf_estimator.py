@@ -59,7 +59,8 @@ class SymNMF(GraphClusterer):
         in its largest eigenvalue, 1.
     min_component : int or None, default None
         Connected components of fewer nodes get no cluster; None is 10, or half the mean size of a cluster where that
-        is less. If more components are large enough than there are clusters, the clusters are shared out by size.
+        is less. If more components are large enough than there are clusters, the clusters of a graph are shared out by
+        size, and the nearest components of points are joined.
     n_neighbors : int or None, default None
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
