@@ -7,6 +7,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from rectifact import SymNMF
 from rectifact.core.errors import FitWarning
+from rectifact.graph.components import Components
+from rectifact.graph.joining import _links
+from rectifact.graph.knn import Neighbours
 
 
 def groups(seed: int, centres: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -37,10 +40,10 @@ def test_as_many_clusters_as_groups_need_no_joining(recwarn):
 
 
 def test_groups_at_the_same_place_are_joined():
-    X = np.repeat([[0.0, 0.0], [5.0, 5.0]], [120, 60], axis=0)  # neighbours of copies are a few other copies
-    with pytest.warns(FitWarning):
-        model = SymNMF(1, n_neighbors=3).fit(X)
-    assert (model.labels_ == 0).sum() >= 100
+    of, copies = np.repeat([0, 1], 20), np.zeros((40, 2))
+    near = Neighbours(None, copies, np.ones(40), 3, "euclidean")
+    links = _links(near, Components(of, np.array([20, 20]), 10.0, 2), 2, 1)
+    assert of[links].tolist() == [[0, 1]]
 
 
 def test_a_group_too_small_for_a_cluster_is_left_alone():
@@ -49,4 +52,5 @@ def test_a_group_too_small_for_a_cluster_is_left_alone():
     with pytest.warns(FitWarning):
         model = SymNMF(3, n_neighbors=4).fit(X)
     assert (model.labels_[-5:] == -1).all()
-    assert (model.labels_[:-5] >= 0).all()
+    truth = fcluster(linkage(X[:-5], "single"), 3, "maxclust")
+    assert adjusted_rand_score(truth, model.labels_[:-5]) == 1

@@ -106,8 +106,9 @@ def cluster(
     values: Annotated[
         Literal["raw", "log", "binary"],
         typer.Option(
-            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, such as "
-            "amounts of money, would decide alone: use log."
+            help="Take the weights of edges as they are; log, log(1 + weight / unit), where the unit is the weight "
+            "that a tenth of the edges do not exceed; or binary, 1 for each edge. A few large weights, such as amounts "
+            "of money, would decide alone: compare log and binary."
         ),
     ] = "raw",
     n_neighbors: Annotated[
@@ -217,6 +218,9 @@ def cluster(
     if hasattr(model, "spreads_") and scale == "auto":
         say(in_options(scaled_note(model.spreads_, features), "cluster"))
     found.say_choice()
+    if values == "log":
+        unit = f"{model.resolved_['unit']:.4g}"
+        say(f"Weights count as log(1 + weight / {unit}): a tenth of the edges have a weight of at most {unit}.")
     roles = model.roles().assign(node=list(names)) if what == "node" else None
     compared = None if groups is None else compare(model.labels_, groups.values)
     write_table(node_table(found, names, title, roles, compared), out)

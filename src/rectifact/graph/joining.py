@@ -51,15 +51,15 @@ def joined(near: Neighbours, n_clusters: int, least: int | None) -> tuple[Neighb
 def _links(near: Neighbours, parts: Components, n: int, wanted: int) -> NDArray[Any]:
     """Pairs of nearest points of groups, for the ``wanted`` shortest edges of the tree that spans the first ``n``."""
     groups = [np.flatnonzero(parts.of_node == i) for i in range(n)]
-    distances, ends = np.zeros((n, n)), np.zeros((n, n, 2), dtype=int)
+    distances, ends = np.full((n, n), np.inf), np.zeros((n, n, 2), dtype=int)
     for j, there in enumerate(groups):
         for i in range(j):
             here = groups[i]
             found, apart = (each[:, 0] for each in nearest_among(near.points[there], near.points[here], 1))
             nearest = int(np.argmin(apart))
-            distances[i, j] = max(apart[nearest], np.finfo(float).tiny)  # 0 would be no edge
-            ends[i, j] = here[nearest], there[found[nearest]]
-    tree = sp.coo_array(minimum_spanning_tree(distances))
+            distances[i, j], ends[i, j] = apart[nearest], (here[nearest], there[found[nearest]])
+    ranks = np.argsort(np.argsort(distances, axis=None, kind="stable")).reshape(n, n) + 1  # 0 would be no edge
+    tree = sp.coo_array(minimum_spanning_tree(np.triu(ranks, 1)))
     shortest = np.argsort(tree.data, kind="stable")[:wanted]
     return ends[tree.coords[0][shortest], tree.coords[1][shortest]]
 

@@ -115,9 +115,9 @@ class GraphResults(GraphPlots):
         DataFrame
             ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
             where the membership is the largest of the others, -1 if there is none; and ``next_membership``. For new
-            nodes also ``share_inside``, the share of the weight of their edges to the nodes of the fit that goes into their
-            community, and from edges ``neighbours``, how many these nodes are, and ``unknown``, how many other new
-            nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
+            nodes also ``share_inside``, the share of the weight of their edges to the nodes of the fit that goes into
+            their community, and from edges ``neighbours``, how many these nodes are, and ``unknown``, how many other
+            new nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
             of the fit, relative to the 95 % quantile of that in their community: above 2, a point is far from all.
 
         Examples
