@@ -215,12 +215,8 @@ def cluster(
         found = fit_chosen(model, X, how_many, seed)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
     model = found.model
-    if hasattr(model, "spreads_") and scale == "auto":
-        say(in_options(scaled_note(model.spreads_, features), "cluster"))
+    _say_units(model, features)
     found.say_choice()
-    if values == "log":
-        unit = f"{model.resolved_['unit']:.4g}"
-        say(f"Weights count as log(1 + weight / {unit}): a tenth of the edges have a weight of at most {unit}.")
     roles = model.roles().assign(node=list(names)) if what == "node" else None
     compared = None if groups is None else compare(model.labels_, groups.values)
     write_table(node_table(found, names, title, roles, compared), out)
@@ -256,6 +252,15 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return _without_directions(X), names, "node", "precomputed", None
     _check_cells(matrix.X, names, matrix.columns)
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
+
+
+def _say_units(model: Any, features: Any) -> None:
+    """Say which columns were divided, and what the unit of logarithms is."""
+    if hasattr(model, "spreads_") and model.scale == "auto":
+        say(in_options(scaled_note(model.spreads_, features), "cluster"))
+    if model.values == "log":
+        unit = f"{model.resolved_['unit']:.4g}"
+        say(f"Weights count as log(1 + weight / {unit}): a tenth of the edges have a weight of at most {unit}.")
 
 
 def _as_one(X: Any, names: Any, what: str) -> tuple[Any, Any]:
