@@ -81,6 +81,10 @@ def graph() -> sp.csr_array:
     return make_block_model(60, 3, degree=8, mixing=0.5).adjacency
 
 
+def noisy_graph() -> sp.csr_array:
+    return make_block_model(300, 8, degree=8, mixing=0.6).adjacency
+
+
 def weighted() -> sp.csr_array:
     found, weights = graph(), np.random.default_rng(0).lognormal(0, 2, (60, 60))
     return sp.csr_array(found * (weights + weights.T))
@@ -100,6 +104,7 @@ GRAPH = {
     "normalize": False,
     "min_component": Change(5, data=apart),
     "values": Change("log", data=weighted, affinity="precomputed"),
+    "reassign": Change(False, data=noisy_graph, affinity="precomputed"),
 }
 CHANGES: dict[type, dict[str, Any]] = {
     **{kind: {"missing": MISSING} for kind in (MajorityVote, KOS, GhoshSVD, EigenRatio)},
@@ -251,7 +256,8 @@ def work(kind: type, data: Any, **options: Any) -> Any:
     model.__dict__ |= {"names": frozenset(inspect.signature(kind).parameters), "read": set()}
     X = data()
     if kind is SymNMFNet:
-        model.fit(X, gold=np.where(np.arange(60) % 4 == 0, np.repeat([0, 1, 2], 20), -1))
+        gold = np.where(np.arange(60) % 4 == 0, np.repeat([0, 1, 2], 20), -1)
+        model.fit(X, gold=gold if X.shape[0] == len(gold) else None)
     else:
         model.fit(X)
     if issubclass(kind, ANDNMF | PurificationNMF):

@@ -114,3 +114,13 @@ def test_the_command_line_says_it_and_takes_logarithms(run, tmp_path):
     found = pd.read_csv(tmp_path / "c.csv").set_index("node")["cluster"]
     assert found.nunique() == 5
     assert adjusted_rand_score(labels[[int(name[1:]) for name in found.index]], found) > 0.85
+
+
+def test_the_command_names_the_unit_of_logarithms(tmp_path, run):
+    pairs = [(f"n{i}", f"n{j}") for i in range(12) for j in range(i) if i // 6 == j // 6 or (i, j) == (6, 5)]
+    table = pd.DataFrame(pairs, columns=["from", "to"]).assign(amount=np.geomspace(2, 2e6, len(pairs)))
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 2, "-o", tmp_path / "o.csv")
+    unit = f"{np.percentile(table['amount'], 10):.4g}"
+    assert f"log(1 + weight / {unit})" in run(*given, "--values", "log").err
+    assert "log(1 +" not in run(*given, "--values", "binary").err

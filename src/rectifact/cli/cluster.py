@@ -106,8 +106,9 @@ def cluster(
     values: Annotated[
         Literal["raw", "log", "binary"],
         typer.Option(
-            help="Take the weights of edges as they are, their logarithms, or none. A few large weights, such as "
-            "amounts of money, would decide alone: use log."
+            help="Take the weights of edges as they are; log, log(1 + weight / unit), where the unit is the weight "
+            "that a tenth of the edges do not exceed; or binary, 1 for each edge. A few large weights, such as amounts "
+            "of money, would decide alone: compare log and binary."
         ),
     ] = "raw",
     n_neighbors: Annotated[
@@ -133,6 +134,13 @@ def cluster(
             show_default=False,
         ),
     ] = None,
+    reassign: Annotated[
+        bool,
+        typer.Option(
+            help="Move a node of a graph out of the cluster of its largest membership where another cluster has more "
+            "of its edge weight, also relative to the total weight of that cluster, and no fewer of its edges."
+        ),
+    ] = True,
     init: Annotated[
         Literal["auto", "spectral", "random", "pool"],
         typer.Option(help="Where the fit starts: eigenvectors, --n-init random starts, or all of them."),
@@ -201,14 +209,13 @@ def cluster(
     if what == "point":
         check_for_points(values)
     model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
-    model.set_params(values=values, min_component=min_component)
+    model.set_params(values=values, min_component=min_component, reassign=reassign)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
     model = found.model
-    if hasattr(model, "spreads_") and scale == "auto":
-        say(in_options(scaled_note(model.spreads_, features), "cluster"))
+    _say_units(model, features)
     found.say_choice()
     roles = model.roles().assign(node=list(names)) if what == "node" else None
     compared = None if groups is None else compare(model.labels_, groups.values)
@@ -245,6 +252,15 @@ def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
         return _without_directions(X), names, "node", "precomputed", None
     _check_cells(matrix.X, names, matrix.columns)
     return matrix.X, names, matrix.row_title, "knn", matrix.columns
+
+
+def _say_units(model: Any, features: Any) -> None:
+    """Say which columns were divided, and what the unit of logarithms is."""
+    if hasattr(model, "spreads_") and model.scale == "auto":
+        say(in_options(scaled_note(model.spreads_, features), "cluster"))
+    if model.values == "log":
+        unit = f"{model.resolved_['unit']:.4g}"
+        say(f"Weights count as log(1 + weight / {unit}): a tenth of the edges have a weight of at most {unit}.")
 
 
 def _as_one(X: Any, names: Any, what: str) -> tuple[Any, Any]:

@@ -109,7 +109,8 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
     found.say_stability("clusters")
     if roles is not None:
         _say_roles(roles)
-        say_elsewhere(roles, shares_of(model))
+        say_moved(model.resolved_.get("moved", 0))
+        say_elsewhere(roles, shares_of(model), by_edges="moved" in model.resolved_)
 
 
 def _say_roles(roles: pd.DataFrame) -> None:
@@ -129,8 +130,21 @@ def _say_roles(roles: pd.DataFrame) -> None:
     say(f"{said} {ties} {where if tied else 'The column hub_rank of the table has the places of other nodes.'}")
 
 
-def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node") -> None:
-    """Name the nodes that have more weight to another cluster than to their own; clusters count from 0."""
+def say_moved(n: int) -> None:
+    """Say how many nodes were moved by their edges, as their membership does not show it."""
+    if n:
+        has, them = ("is", "its") if n == 1 else ("are", "their")
+        say(
+            f"{count(n, 'node')} {has} not in the cluster of {them} largest membership, but in the one that has more "
+            f"of {them} edge weight; --no-reassign would leave {'it' if n == 1 else 'them'} there."
+        )
+
+
+def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node", by_edges: bool = False) -> None:
+    """Name the nodes that have more weight to another cluster than to their own; clusters count from 0.
+
+    ``by_edges`` says that these are nodes that were not moved, though others were where their edges spoke for it.
+    """
     found = roles.assign(other=shares.other)[shares.elsewhere & (roles["cluster"] >= 0).to_numpy()]
     if found.empty:
         return
@@ -140,9 +154,11 @@ def say_elsewhere(roles: pd.DataFrame, shares: WeightShares, what: str = "node")
     one = len(found) == 1
     has, own = ("has", "its own") if one else ("have", "their own")
     stay = "It stays there" if one else "They stay there"
+    moved = f"{own} has more of it relative to the weight of all edges there, or more of {own.split()[0]} edges"
+    large = "clusters with much weight in all get more from every node, wherever it belongs"
     say(
         f"Note: {count(len(found), what)} {has} more weight to another cluster than to {own}: {_first(such)}. {stay}, "
-        "as clusters with much weight in all get more from every node, wherever it belongs."
+        f"as {moved if by_edges else large}."
     )
 
 
@@ -158,6 +174,7 @@ def summary_of(
     model, sizes, (n_edges, loops) = found.model, _sizes(found.model), edge_counts(found.model.affinity_matrix_)
     summary = {f"{what}s": n, "edges": n_edges, "loops": loops, "clusters": model.n_clusters, "sizes": sizes}
     summary |= {"in_no_cluster": n - sum(sizes), "normalized": model.resolved_["normalize"]}
+    summary |= {"moved": model.resolved_["moved"]} if "moved" in model.resolved_ else {}
     summary |= {"modularity": model.modularity_, "relative_error": model.relative_error_}
     in_words = [replace(finding, remedy=finding.command or finding.remedy) for finding in findings]
     summary |= {"findings": findings_table(in_words).to_dict("records")}

@@ -52,7 +52,7 @@ def apply_saved(
         raise InputError(ONLY_NODES, "Leave it out for points.")
     names, title, X, new = _read(source, data, saved, path, ignore_case)
     membership = np.asarray(model.predict_membership(X), dtype=float)
-    labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
+    labels = np.asarray(model.predict(X))
     shares = None if points else shares_of_new(model, X, labels)
     table = _table(names, title, labels, membership, new)
     last, more = ("distance", model._distances(X, labels)) if shares is None else ("share_inside", shares.own)
@@ -72,7 +72,7 @@ def apply_saved(
     if points:
         _say_far(far, saved, X)
     if shares is not None:
-        say_elsewhere(pd.DataFrame({"node": names, "cluster": labels}), shares, "new node")
+        say_elsewhere(pd.DataFrame({"node": names, "cluster": labels}), shares, "new node", "moved" in model.resolved_)
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
     if outcome.as_json:

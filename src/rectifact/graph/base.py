@@ -8,38 +8,37 @@ from math import inf, isnan
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rectifact.core.arrays import Array, device, namespace, to_host, to_like
+from rectifact.core.arrays import Array, device, namespace, to_host
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.estimator import Iterative
-from rectifact.core.linalg import nnls_gram
 from rectifact.core.monitor import Monitor, set_fit_report
-from rectifact.core.operand import Operand, is_chunked, operand
+from rectifact.core.operand import is_chunked
 from rectifact.core.sparse import native
 from rectifact.core.threads import small_products
 from rectifact.core.validation import (
     RUN_CONSTRAINTS,
     Interval,
     StrOptions,
-    check_alike,
     check_generator,
     check_matrix,
 )
+from rectifact.graph.bridges import given_weights
 from rectifact.graph.components import Components, find_components
 from rectifact.graph.edges import read_graph
-from rectifact.graph.knn import Neighbours, connect, similarities_to
+from rectifact.graph.joining import joined, joined_note
+from rectifact.graph.knn import Neighbours, connect
 from rectifact.graph.mistaken import like_graph
-from rectifact.graph.new_nodes import NewNodes
-from rectifact.graph.normalisation import inverse_roots, normalize
+from rectifact.graph.normalisation import normalize
 from rectifact.graph.outside import outside, outside_warning
-from rectifact.graph.quality import modularity_of_new, quality
-from rectifact.graph.results import GraphResults
+from rectifact.graph.placing import placed
+from rectifact.graph.prediction import GraphPrediction, as_labels, largest
+from rectifact.graph.quality import quality
 from rectifact.graph.scaling import divided, find_spreads, scaled_note
 from rectifact.graph.similarities import Similarities, check_similarities
 from rectifact.graph.solvers import gap, objective, projected_gradient
@@ -107,7 +106,7 @@ def best_run(runs: Iterator[Run], rounding: float = 1e-8) -> tuple[Run, dict[str
     return best, losses
 
 
-class GraphClusterer(GraphResults, ClusterMixin, Iterative):
+class GraphClusterer(GraphPrediction, ClusterMixin, Iterative):
     """Base of estimators that factorise a matrix of similarities, ``X ~ U U'``."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -119,10 +118,12 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         "metric": [StrOptions({"euclidean", "cosine"})],
         "scale": [StrOptions({"auto", "standard", "none"})],
         "values": [StrOptions(set(VALUES))],
+        "reassign": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         **RUN_CONSTRAINTS,
     }
 
+    reassign: bool
     _numbers: tuple[int, ...] | None = None  # clusters of each component, where they were chosen
 
     def eigenvalue_bound(self) -> float:
@@ -132,100 +133,11 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         with self._blas_threads(S):
             return eigenvalue_bound(S, self.n_clusters)
 
-    def predict_membership(self, X: Any) -> Array:
-        """Memberships of new nodes or points in the communities, which stay as they are.
+    def _graph(self, X: Any, join: bool = True, **columns: str | None) -> Graph:
+        """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges.
 
-        A new row x of similarities to the nodes of the fit gets the non-negative u for which ``U u`` is closest to x.
-
-        Parameters
-        ----------
-        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph, or edges
-            New points; or the weights of the edges between each new node and the nodes of the fit, in the order of
-            ``nodes_``, or by name in a frame; or edges as :meth:`fit` takes them, whose new nodes come in the order in
-            which they are named, as in ``result(X)``. Edges among new nodes are not used.
-
-        Returns
-        -------
-        array of shape (n_new, n_clusters)
-            Rows sum to one; zeros for new nodes without edges to a community.
+        ``join`` says whether groups of points are joined where there are more of them than clusters.
         """
-        return self._membership(self._rows(X))
-
-    def _rows(self, X: Any) -> Operand:
-        """Similarities of new nodes or points to those of the fit."""
-        if hasattr(self, "points_"):
-            return operand(similarities_to(self._known_points(), self._new_points(X)))
-        return operand(reweighted(self._checked_new(X), self.values, self.resolved_.get("unit"))[0])
-
-    def _checked_new(self, X: Any) -> Any:
-        """New points, or edges of new nodes, as a matrix with the columns of the fit."""
-        points, X = hasattr(self, "points_"), self._like_fit(self._new(X))
-        X = check_matrix(self, X, reset=False, nonnegative=not points, sparse_chunks=True)
-        check_alike(self.components_, X)
-        return X
-
-    def _new_points(self, X: Any) -> Any:
-        """New points with their columns divided as those of the fit were."""
-        return divided(self._checked_new(X), getattr(self, "spreads_", None))
-
-    def _known_points(self) -> Neighbours:
-        """The points of the fit."""
-        return Neighbours(None, self.points_, self.scales_, self.resolved_["n_neighbors"], self.metric)
-
-    def _like_fit(self, found: Any) -> Any:
-        """New nodes or points with names of columns where the fit had them, and without where it had not."""
-        names = getattr(self, "feature_names_in_", None)
-        if isinstance(found, NewNodes):
-            return found.rows if names is None else pd.DataFrame(found.rows.toarray(), columns=names)
-        return found.to_numpy() if names is None and nw.dependencies.is_into_dataframe(found) else found
-
-    def _membership(self, rows: Operand) -> Array:
-        U = self.components_
-        V = U * inverse_roots(self.degrees_)[:, None] if self.resolved_["normalize"] else U
-        cross = to_host(rows.gather(rows @ namespace(V).astype(V, rows.dtype))).astype(float)
-        found = nnls_gram(to_host(U.T @ U).astype(float), cross.T).T
-        total = found.sum(axis=1, keepdims=True)
-        return to_like(found / np.where(total > 0, total, 1), U)
-
-    def predict(self, X: Any) -> Array:
-        """Community of each new node or point: the largest of its memberships, or -1 if it belongs to none.
-
-        Parameters
-        ----------
-        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
-            As in :meth:`predict_membership`.
-
-        Returns
-        -------
-        array of shape (n_new,)
-        """
-        return _largest(self.predict_membership(X))
-
-    def score(self, X: Any, y: None = None) -> float:
-        """Modularity of new nodes or points by their edges to those of the fit: 0 is chance, and higher is better.
-
-        For the graph of the fit it is its modularity, up to nodes that ``predict`` moves. On points it favours many
-        communities: to choose ``n_clusters``, :func:`rectifact.selection.select` is better.
-
-        .. versionadded:: 0.2
-
-        Parameters
-        ----------
-        X : array of shape (n_new, n_features), or of shape (n_new, n_samples) for a graph
-            As in :meth:`predict_membership`.
-        y : None
-            Ignored.
-        """
-        rows, old = self._rows(X), to_host(self.labels_)
-        ends = np.column_stack([old[:, None] == np.arange(self.n_clusters), np.ones(len(old))])
-        weights = to_host(rows.gather(rows @ to_like(ends.astype(float), self.components_))).astype(float)
-        if not weights[:, -1].sum() > 0:
-            raise InputError("No new node has an edge to a node of the fit.", "Check the order of the columns of X.")
-        new = to_host(_largest(self._membership(rows)))
-        return modularity_of_new(weights[:, :-1], new, old, weights[:, -1], to_host(self.degrees_).astype(float))
-
-    def _graph(self, X: Any, **columns: str | None) -> Graph:
-        """The graph to factorise, from points or a graph in any form; ``columns`` are those of a table of edges."""
         given = read_graph(X, columns, tables=self.affinity == "precomputed")
         points = self.affinity == "knn" and given is None
         given_as, (X, nodes) = X, given or (X, _named_rows(X))
@@ -245,6 +157,10 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None
+        if near is not None and join and self._numbers is None:
+            near, n_groups = joined(near, self.n_clusters, self.min_component)
+            if n_groups:
+                warnings.warn(joined_note(n_groups, self.n_clusters), stacklevel=5)
         raw = Similarities(near.connected) if near is not None else check_similarities(X)
         S, by_degrees = normalize(raw, self.normalize)
         parts = replace(find_components(S, self.n_clusters, self.min_component), numbers=self._numbers)
@@ -266,14 +182,20 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
 
     def _set_result(self, graph: Graph, U: Array, monitor: Monitor, l1: float = 0.0, known: bool = False) -> Self:
         """Set the attributes; the largest community is the first, unless classes that are ``known`` are the order."""
-        U = U if known else _largest_first(U)
+        self.resolved_.pop("moved", None)
+        labels = largest(U)
+        if self._reassigns(graph) and not known:
+            before = to_host(labels)
+            after = placed(given_weights(graph.S, graph.degrees, graph.normalized), before, self.n_clusters)
+            labels, self.resolved_["moved"] = as_labels(after, labels), int((after != before).sum())
+        U, labels = (U, labels) if known else _largest_first(U, labels)
         S, xp = graph.S, namespace(U)
         self._set_errors(S, U, l1)
         self.affinity_matrix_, self.components_ = S.operand.native, U
         self.nodes_, self.degrees_ = graph.nodes, graph.degrees
         self.component_labels_ = graph.parts.of_node
         total = xp.sum(U, axis=1)
-        self.labels_ = _largest(U)
+        self.labels_ = labels
         self.membership_ = U / xp.where(total > 0, total, xp.ones_like(total))[:, None]
         found = quality(S, self.labels_, self.n_clusters, graph.degrees, graph.normalized)
         self.modularity_, self.coverage_ = float(found.modularity.sum()), float(found.coverage.sum())
@@ -289,6 +211,12 @@ class GraphClusterer(GraphResults, ClusterMixin, Iterative):
             warnings.warn(message, stacklevel=4)
         set_fit_report(self, monitor)
         return self
+
+    def _reassigns(self, graph: Graph) -> bool:
+        """Whether nodes are moved by their edges: in graphs of raw weights that are in memory, not among points."""
+        divided_before = self.normalize == "auto" and not graph.normalized
+        in_chunks = graph.S.on_host and graph.S.local is None
+        return self.reassign and graph.near is None and not divided_before and not in_chunks
 
     def _set_spreads(self, spreads: NDArray[Any] | None) -> None:
         """Keep what columns were divided by, for new points, and say it where nobody asked for it."""
@@ -336,15 +264,10 @@ def _named_rows(X: Any) -> list[Any] | None:
     return None if plain or not index.is_unique else list(index)
 
 
-def _largest(membership: Array) -> Array:
-    """Column of the largest entry of each row; -1 for rows of zeros."""
-    xp = namespace(membership)
-    return xp.where(xp.max(membership, axis=1) > 0, xp.argmax(membership, axis=1), -1)
-
-
-def _largest_first(U: Array) -> Array:
-    """Columns in the order of the number of nodes whose largest entry they have."""
-    labels = to_host(_largest(U))
-    order = np.argsort(-np.bincount(labels[labels >= 0], minlength=U.shape[1]), kind="stable")
-    xp = namespace(U)
-    return xp.take(U, xp.asarray(order, device=device(U)), axis=1)
+def _largest_first(U: Array, labels: Array) -> tuple[Array, Array]:
+    """Columns and labels with communities in the order of their numbers of nodes."""
+    of_node = to_host(labels)
+    order = np.argsort(-np.bincount(of_node[of_node >= 0], minlength=U.shape[1]), kind="stable")
+    xp, places = namespace(U), np.argsort(order)
+    U = xp.take(U, xp.asarray(order, device=device(U)), axis=1)
+    return U, as_labels(np.where(of_node >= 0, places[of_node], -1), labels)

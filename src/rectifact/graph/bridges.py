@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from rectifact.core.arrays import to_csr, to_host
+from rectifact.core.arrays import Array, to_csr, to_host
+from rectifact.core.operand import Operand
 from rectifact.graph.similarities import Similarities
 
 MAY, FEWEST, SHARE, ERRORS = 0.25, 3, 0.2, 0.1
@@ -207,16 +208,25 @@ def adjusted(p: NDArray[Any]) -> NDArray[Any]:
 
 def shares_of(model: Any) -> EdgeShares:
     """:func:`edge_shares` of a fitted estimator, on the graph before its normalisation."""
-    S = sp.csr_array(sp.vstack(Similarities(model.affinity_matrix_).operand.total(_as_csr), format="csr"))
-    degrees = np.asarray(to_host(model.degrees_)).astype(float)
-    roots = np.sqrt(degrees) if model.resolved_["normalize"] else np.ones(len(degrees))
-    graph = sp.csr_array(S * roots[:, None] * roots)
+    graph = given_weights(Similarities(model.affinity_matrix_), model.degrees_, model.resolved_["normalize"])
     return edge_shares(graph, np.asarray(to_host(model.labels_)), model.n_clusters)
+
+
+def given_weights(S: Similarities, degrees: Array, normalized: bool) -> sp.csr_array:
+    """The graph on the host, as it was before its normalisation."""
+    matrix, weights = gathered(S.operand), np.asarray(to_host(degrees)).astype(float)
+    roots = np.sqrt(weights) if normalized else np.ones(len(weights))
+    return sp.csr_array(matrix * roots[:, None] * roots)
+
+
+def gathered(rows: Operand) -> sp.csr_array:
+    """All rows as one CSR matrix on the host."""
+    return sp.csr_array(sp.vstack(rows.total(_as_csr), format="csr"))
 
 
 def shares_of_new(model: Any, X: Any, labels: NDArray[Any]) -> WeightShares:
     """Where the weight of new nodes in the communities ``labels`` goes, of their edges to the nodes of the fit."""
-    rows = sp.csr_array(sp.vstack(model._rows(X).total(_as_csr), format="csr"))
+    rows = gathered(model._rows(X))
     weights = into_communities(rows, np.asarray(to_host(model.labels_)), model.n_clusters)
     return weight_shares(weights, np.asarray(rows.sum(axis=1)).ravel(), labels)
 

@@ -77,7 +77,8 @@ class GraphTrial:
     def __init__(self, estimator: GraphClusterer, X: Any, rng: np.random.Generator) -> None:
         # the graph below has its values as they are wanted
         self._estimator = quiet_copy(estimator, affinity="precomputed", values="raw", random_state=0)
-        given = clone(estimator).set_params(n_clusters=1)._graph(X)
+        given = clone(estimator).set_params(n_clusters=1)._graph(X, join=False)
+        self._estimator.set_params(reassign=estimator._reassigns(given))
         graph, self._near, self._parts = _adjacency(given), given.near, given.parts
         self._order = canonical_order(graph)
         self._graph = sp.csr_array(graph[self._order][:, self._order])

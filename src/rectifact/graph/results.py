@@ -48,6 +48,7 @@ class GraphResults(GraphPlots):
     spreads_: Any
     modularity_: float
     resolved_: dict[str, Any]
+    predict: Any
     predict_membership: Any
     _known_points: Any
     _new_points: Any
@@ -59,7 +60,7 @@ class GraphResults(GraphPlots):
         ----------
         threshold : float, default 0.25
             A node belongs to the community of its label, and to all others in which its membership is at least this.
-            Above 0.5, every node belongs to one community only.
+            Above 0.5, a node belongs to one community only, or to two if its label is not its largest membership.
 
         Returns
         -------
@@ -113,10 +114,10 @@ class GraphResults(GraphPlots):
         -------
         DataFrame
             ``node``, as in ``nodes_`` or in X; ``cluster``, as in ``labels_``; ``membership`` in it; ``next_cluster``,
-            where the membership is second largest, -1 if there is no other; and ``next_membership``. For new nodes
-            also ``share_inside``, the share of the weight of their edges to the nodes of the fit that goes into their
-            community, and from edges ``neighbours``, how many these nodes are, and ``unknown``, how many other new
-            nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
+            where the membership is the largest of the others, -1 if there is none; and ``next_membership``. For new
+            nodes also ``share_inside``, the share of the weight of their edges to the nodes of the fit that goes into
+            their community, and from edges ``neighbours``, how many these nodes are, and ``unknown``, how many other
+            new nodes, whose edges are not used. For new points also ``distance`` to their seventh nearest point
             of the fit, relative to the 95 % quantile of that in their community: above 2, a point is far from all.
 
         Examples
@@ -142,7 +143,7 @@ class GraphResults(GraphPlots):
     def _new_result(self, X: Any) -> pd.DataFrame:
         found = self._new(X)
         membership = np.asarray(to_host(self.predict_membership(X)), dtype=float)
-        labels = np.where(membership.max(axis=1) > 0, membership.argmax(axis=1), -1)
+        labels = np.asarray(to_host(self.predict(X)))
         index = getattr(X, "index", None)
         names: Any = list(index) if isinstance(index, pd.Index) else np.arange(len(labels))
         if hasattr(self, "points_"):
@@ -329,7 +330,7 @@ class GraphResults(GraphPlots):
 
 
 def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Membership of each node in its community, the community where it is second largest, and how large it is there.
+    """Membership of each node in its community, the other one where it is largest, and how large it is there.
 
     Examples
     --------

@@ -59,7 +59,8 @@ class SymNMF(GraphClusterer):
         in its largest eigenvalue, 1.
     min_component : int or None, default None
         Connected components of fewer nodes get no cluster; None is 10, or half the mean size of a cluster where that
-        is less. If more components are large enough than there are clusters, the clusters are shared out by size.
+        is less. If more components are large enough than there are clusters, the clusters of a graph are shared out by
+        size, and the nearest components of points are joined.
     n_neighbors : int or None, default None
         Neighbours of a point for ``affinity="knn"``; None is ``floor(log2(n_samples)) + 1``.
     metric : {"euclidean", "cosine"}, default "euclidean"
@@ -75,6 +76,13 @@ class SymNMF(GraphClusterer):
         Weights of edges as they are; ``log(1 + weight / unit)``, where a few edges hold most of the weight, as with
         amounts of money; or 1 for each edge. The unit is the 10th percentile of the weights. It is for graphs of numpy
         and scipy, tables of edges, networkx and igraph.
+
+        .. versionadded:: 0.2
+    reassign : bool, default True
+        Whether a node of a graph is moved from the community of its largest membership to another one that has more of
+        the weight of its edges, more of it relative to the total degree of that community, and no fewer of its edges.
+        It concerns ``labels_`` and ``predict``, not memberships. Points, graphs that were normalised before, which
+        mostly come from points, and Dask arrays are left as they are.
 
         .. versionadded:: 0.2
     l1 : float, default 0
@@ -102,8 +110,9 @@ class SymNMF(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest; 0 is the community of most nodes. -1 for nodes in no
-        community, which have no edges to others or are in a component that is too small. A warning says how many.
+        Community of each node: the column of U that is largest, or a better one by its edges (see ``reassign``); 0 is
+        the community of most nodes. -1 for nodes in no community, which have no edges to others or are in a component
+        that is too small. A warning says how many.
     membership_ : array of shape (n_samples, n_clusters)
         Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
         often than they say.
@@ -147,7 +156,8 @@ class SymNMF(GraphClusterer):
         Its checks: iteration, loss, gap and seconds.
     resolved_ : dict
         What was chosen: ``solver``, ``start``, the relative ``errors`` of all starts, ``normalize`` (whether the graph
-        was divided by its degrees), and ``n_components``, the number of connected components that were clustered.
+        was divided by its degrees), ``n_components``, the number of connected components that were clustered, and
+        where nodes may be moved (see ``reassign``) ``moved``, how many were.
 
     Examples
     --------
@@ -172,6 +182,7 @@ class SymNMF(GraphClusterer):
     metric: Literal["euclidean", "cosine"] = "euclidean"
     scale: Literal["auto", "standard", "none"] = "auto"
     values: Literal["raw", "log", "binary"] = "raw"
+    reassign: bool = True
     l1: float = 0.0
     max_iter: int = 500
     tol: float = 1e-5

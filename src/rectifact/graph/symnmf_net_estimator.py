@@ -75,6 +75,13 @@ class SymNMFNet(GraphClusterer):
         and scipy, tables of edges, networkx and igraph.
 
         .. versionadded:: 0.2
+    reassign : bool, default True
+        Whether a node of a graph is moved from the community of its largest membership to another one that has more of
+        the weight of its edges, more of it relative to the total degree of that community, and no fewer of its edges.
+        It concerns ``labels_`` and ``predict``, not memberships. Points, graphs that were normalised before, which
+        mostly come from points, and Dask arrays are left as they are.
+
+        .. versionadded:: 0.2
     init : {"auto", "pool", "spectral", "random"}, default "auto"
         As in :class:`rectifact.SymNMF`; ``"auto"`` is ``"spectral"``, and ``"random"`` for the paper's settings.
     n_init : int, default 1
@@ -110,8 +117,9 @@ class SymNMFNet(GraphClusterer):
     Attributes
     ----------
     labels_ : array of shape (n_samples,)
-        Community of each node, the column of U that is largest; -1 for nodes in no community. 0 is the community of
-        most nodes, or of the class 0 where ``gold`` was given.
+        Community of each node: the column of U that is largest, or a better one by its edges (see ``reassign``, which
+        has no effect where ``gold`` is given); -1 for nodes in no community. 0 is the community of most nodes, or of
+        the class 0 where ``gold`` was given.
     membership_ : array of shape (n_samples, n_clusters)
         Rows of U that sum to one; zeros for nodes in no community. Shares, not probabilities: labels are right more
         often than they say.
@@ -194,6 +202,7 @@ class SymNMFNet(GraphClusterer):
     metric: Literal["euclidean", "cosine"] = "euclidean"
     scale: Literal["auto", "standard", "none"] = "auto"
     values: Literal["raw", "log", "binary"] = "raw"
+    reassign: bool = True
     init: Literal["auto", "pool", "spectral", "random"] = "auto"
     n_init: int = 1
     learning_rate: float | None = None
