@@ -154,6 +154,7 @@ OTHERS = {
         "word_limits",
         "topics",
         "near_copies",
+        "foreign_rows",
         "short_documents",
         "unexplained",
         "samples",

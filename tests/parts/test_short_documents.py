@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from parts.test_unexplained import survey
 from rectifact import ANDNMF
 from rectifact.parts.documents import count_words
 from rectifact.parts.short_documents import about_short, short_documents
 from rectifact.parts.topics import relative_residuals
 from rectifact.parts.unexplained import missing_subject
-from parts.test_unexplained import survey
 
 STOCK = ["ok", "ok", "ok", "fine", "perfect", "all good", "good job", "good job"]
 

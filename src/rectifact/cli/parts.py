@@ -17,8 +17,8 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_documents import odd_documents
-from rectifact.cli.part_outputs import Shown, check_kept, listed, rows_of
+from rectifact.cli.part_documents import odd_documents, with_languages
+from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
@@ -140,7 +140,7 @@ def parts(
             W = _numbered(model := found.model, found.model.transform(X), terms)
         stability = stability or (terms == TOPICS and halves_are_cheap(longer, model))
         found = with_trust(found, longer, stability=stability, bootstrap=bootstrap, seed=seed)
-        shown = replace(_shown(found, W, X, (samples, names), terms, top), rows=rows_of(matrix))
+        shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix)
         found.say_choice()
         if out is not None:
             known_too = {} if in_chunks else shown.arrays()
