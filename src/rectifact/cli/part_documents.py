@@ -25,7 +25,7 @@ def odd_documents(
 ) -> list[Finding]:
     """Findings about a corpus; ``short`` documents were not fitted, and only counted."""
     longer, residual = np.flatnonzero(~short), shown.about["residual"]
-    X, texts = corpus.X[longer], [corpus.texts[i] for i in longer]
+    X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
     subject = missing_subject(model, X, residual[longer], shown.names)
     return [
         *hardly_explained(residual[longer], subject),
