@@ -155,6 +155,8 @@ OTHERS = {
         "word_limits",
         "topics",
         "near_copies",
+        "foreign_rows",
+        "short_documents",
         "unexplained",
         "samples",
         "dispersion",

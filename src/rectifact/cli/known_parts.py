@@ -22,6 +22,7 @@ from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
+from rectifact.parts.short_documents import short_documents
 from rectifact.parts.terms import PARTS, TOPICS
 from rectifact.parts.topics import CLEAR_SHARE, FEW_KNOWN, HARDLY, about_documents, few_known
 from rectifact.parts.unexplained import hardly_explained, missing_subject
@@ -70,8 +71,10 @@ def apply_saved(
         say(_clear_said(shown))
     findings = []
     if known is not None:
-        subject = missing_subject(model, matrix.X, about["residual"], names, new=True)
-        findings = few_known(known, samples) + hardly_explained(about["residual"], subject, new=True)
+        longer = ~short_documents(matrix.X)
+        residual = about["residual"][longer]
+        subject = missing_subject(model, matrix.X[longer], residual, names, new=True)
+        findings = few_known(known, samples) + hardly_explained(residual, subject, new=True)
     for finding in findings:
         say(finding.on_command_line())
     if outcome.report is not None:

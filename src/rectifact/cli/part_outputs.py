@@ -24,7 +24,7 @@ from rectifact.parts.terms import TOPICS, Terms
 from rectifact.parts.topics import CLEAR_SHARE, HARDLY, NOTHING, clear_documents, document_shares, documents_by_topic
 from rectifact.report.names import are_along_axis, leading_features
 
-OWN_COLUMNS = re.compile(r"topic\d+|largest_topic|largest_share|known_words|words|residual|clear")
+OWN_COLUMNS = re.compile(r"topic\d+|largest_topic|largest_share|known_words|words|residual|language|clear")
 """Columns of --weights."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import typer
+from numpy.typing import NDArray
 
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
@@ -16,7 +17,8 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_outputs import Shown, check_kept, listed, rows_of
+from rectifact.cli.part_documents import odd_documents, with_languages
+from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
@@ -36,13 +38,11 @@ from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
 from rectifact.parts.incoherence import about_coherence
-from rectifact.parts.languages import other_language
-from rectifact.parts.near_copies import copied
 from rectifact.parts.samples import choose_norm
+from rectifact.parts.short_documents import OF_A_WORD, short_documents
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import about_documents, explained_by, repeated_texts
-from rectifact.parts.unexplained import hardly_explained, missing_subject
+from rectifact.parts.topics import about_documents, explained_by
 from rectifact.selection.points import NOTHING
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
@@ -129,17 +129,18 @@ def parts(
         matrix = _read(source, data, in_chunks, text, words)
         terms = TOPICS if isinstance(matrix, Corpus) else PARTS
         check_gaps(matrix, missing or in_chunks or terms == TOPICS)
-        check_possible(how_many, matrix.X.shape, terms)
+        short = short_documents(matrix.X) if terms == TOPICS else np.zeros(0, dtype=bool)
+        check_possible(how_many, (matrix.X.shape[0] - short.sum(), matrix.X.shape[1]), terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            found = in_terms(fit_chosen(model, X, how_many, seed), terms, int(matrix.X.shape[0]))
-            model = found.model
-            W = _numbered(model, model.transform(X), terms)
-        stability = stability or (terms == TOPICS and halves_are_cheap(X, model))
-        found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
-        shown = replace(_shown(found, W, X, (samples, names), terms, top), rows=rows_of(matrix))
+            longer = X[~short] if short.any() else X
+            found = in_terms(fit_chosen(model, longer, how_many, seed), terms, int(longer.shape[0]))
+            W = _numbered(model := found.model, found.model.transform(X), terms)
+        stability = stability or (terms == TOPICS and halves_are_cheap(longer, model))
+        found = with_trust(found, longer, stability=stability, bootstrap=bootstrap, seed=seed)
+        shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix)
         found.say_choice()
         if out is not None:
             known_too = {} if in_chunks else shown.arrays()
@@ -149,20 +150,25 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(model, matrix, shown, words["stop_words"], source)
-        findings = worst_first([*_findings(found, X, caught, terms, in_chunks), *about])
+        about = [] if in_chunks else _about_data(model, matrix, shown, words["stop_words"], source, short)
+        findings = worst_first([*_findings(found, longer, caught, terms, in_chunks), *about])
         if not as_json:
             _show_table(shown, (weights, features), any((out, features, weights, report, save)))
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     said = _said(shown, found, matrix.X.shape, float(explained))
     say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
-    for finding in findings:
-        if finding.severity != "note":
-            say(finding.on_command_line())
+    _say_findings(findings)
     summary = _summary(shown, found, matrix.X.shape, float(explained), findings)
     kept = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     saved = SavedModel(model, features=names, image_shape=image_shape, **kept)
     outcome.write(saved, summary, **({} if in_chunks else {"findings": findings}))
+
+
+def _say_findings(findings: list[Finding]) -> None:
+    """All but the notes, and the one about documents that were not fitted."""
+    for finding in findings:
+        if finding.severity != "note" or finding.finding == OF_A_WORD:
+            say(finding.on_command_line())
 
 
 def _numbered(model: Any, W: Array, terms: Terms) -> Array:
@@ -232,14 +238,12 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     return summary | found.summary
 
 
-def _about_data(model: Any, matrix: Any, shown: Shown, stop_words: str | None, source: Reading) -> list[Finding]:
+def _about_data(
+    model: Any, matrix: Any, shown: Shown, stop_words: str | None, source: Reading, short: NDArray[np.bool_]
+) -> list[Finding]:
     """What is odd about the documents, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        subject = missing_subject(model, matrix.X, shown.about["residual"], shown.names)
-        odd = hardly_explained(shown.about["residual"], subject)
-        odd += repeated_texts(matrix.texts, matrix.X, shown.samples)
-        odd += copied(matrix.documents, shown.leading())
-        return [*odd, *other_language(matrix.texts, stop_words, shown.leading())]
+        return odd_documents(model, matrix, shown, stop_words, short)
     if matrix.columns is None or source.transpose:
         return []
     return stray_features(list(shown.names), reading.names_in(source.drop))

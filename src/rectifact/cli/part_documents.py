@@ -1,0 +1,51 @@
+"""What is odd about the documents whose topics rectifact parts has found."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rectifact.cli.part_outputs import Shown, rows_of
+from rectifact.core.findings import Finding
+from rectifact.parts.documents import Corpus
+from rectifact.parts.foreign_rows import foreign_documents, languages_of
+from rectifact.parts.languages import other_language
+from rectifact.parts.near_copies import copied
+from rectifact.parts.short_documents import about_short
+from rectifact.parts.topics import repeated_texts
+from rectifact.parts.unexplained import hardly_explained, missing_subject
+
+LANGUAGE = "language"
+"""Column of --weights."""
+
+
+def odd_documents(
+    model: Any, corpus: Corpus, shown: Shown, stop_words: str | None, short: NDArray[np.bool_]
+) -> list[Finding]:
+    """Findings about a corpus; ``short`` documents were not fitted, and only counted."""
+    longer, residual = np.flatnonzero(~short), shown.about["residual"]
+    X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
+    subject = missing_subject(model, X, residual[longer], shown.names)
+    return [
+        *hardly_explained(residual[longer], subject),
+        *about_short(short, corpus.texts, residual),
+        *repeated_texts(texts, X, np.asarray(shown.samples)[longer]),
+        *copied(corpus.documents, shown.leading()),
+        *_in_other_languages(shown),
+        *other_language(corpus.texts, stop_words, shown.leading()),
+    ]
+
+
+def with_languages(shown: Shown, matrix: Any) -> Shown:
+    """The same with the rows of the table, and the language of each document, if some are not in that of most."""
+    shown = replace(shown, rows=rows_of(matrix))
+    if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.texts)).astype(bool).any():
+        return shown
+    return replace(shown, about={**shown.about, LANGUAGE: found})
+
+
+def _in_other_languages(shown: Shown) -> list[Finding]:
+    if LANGUAGE not in shown.about:
+        return []
+    return foreign_documents(shown.about[LANGUAGE], shown.shares().argmax(axis=1), shown.clear, shown.samples)

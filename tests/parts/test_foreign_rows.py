@@ -1,0 +1,58 @@
+"""Documents in another language than most: they are counted, and their topics are said to be of a language."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from parts.test_unexplained import survey
+from rectifact.parts.foreign_rows import foreign_documents, languages_of
+
+GERMAN = (
+    "das Essen war kalt und die Bedienung nicht sehr freundlich",
+    "aber der Preis ist gut mit Parkplatz",
+)
+
+
+def mixed(number):
+    """500 documents of which so many are in German, at places of their own."""
+    rng = np.random.default_rng(0)
+    texts = [f"the {text} was of it and this" for text in survey(20)]
+    for i in range(number):
+        texts[7 * i] = " ".join(rng.choice(" ".join(GERMAN).split(), 10, replace=False))
+    return texts
+
+
+def test_documents_in_another_language_are_told_from_the_others():
+    found = languages_of(mixed(50))
+    assert set(found[0:350:7]) == {"german"}
+    assert (found == "german").sum() == 50
+
+
+def test_a_few_foreign_documents_and_names_are_not_worth_a_word():
+    assert not languages_of(mixed(4)).astype(bool).any()  # fewer than a hundredth
+    names = [f"{text}, by van der Berg and de la Cruz" for text in mixed(0)]
+    assert not languages_of(names).astype(bool).any()
+
+
+def test_only_topics_that_are_mostly_theirs_are_named():
+    languages, clear = np.array(["german"] * 4 + [""] * 6), np.ones(10, dtype=bool)
+    (spread,) = foreign_documents(languages, np.array([0, 1, 0, 1, 0, 0, 0, 1, 1, 1]), clear, np.arange(10))
+    assert spread.severity == "note"
+    assert "opic" not in spread.detail
+    (apart,) = foreign_documents(languages, np.array([2, 2, 1, 1, 0, 0, 0, 0, 0, 1]), clear, np.arange(10))
+    assert apart.severity == "warning"
+    assert "Topics 2, 3 are mostly about them" in apart.detail
+
+
+def test_the_command_names_the_language_and_tells_the_rows_apart(run, tmp_path):
+    pd.DataFrame({"text": mixed(50)}).to_csv(tmp_path / "mixed.csv", index=False)
+    weights = tmp_path / "w.csv"
+    said = run("parts", tmp_path / "mixed.csv", "-k", 7, "--weights", weights, "--json")
+    found = {one["finding"]: one for one in json.loads(said.out)["findings"]}["documents in another language"]
+    assert found["severity"] == "warning"
+    assert "50 of 500 documents are in German" in found["detail"]
+    table = pd.read_csv(weights)
+    (topic,) = table.loc[(table["language"] == "german") & table["clear"], "largest_topic"].unique()
+    assert f"Topic {topic} is mostly about them" in found["detail"]
+    assert "the column language of --weights" in found["remedy"]
