@@ -38,8 +38,8 @@ from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 from rectifact.io.triples import negatives_set_to_0, refuse_options_of_triples, settled
 
 FEW_UNNAMED = 0.05
-"""Share of the rows of triples without an identifier that may be left out unasked: more may mean something else, such as
-cells that stand for the one above."""
+"""Share of the rows of triples without an identifier that may be left out unasked: more may mean something else, such
+as cells that stand for the one above."""
 
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}

@@ -192,8 +192,8 @@ def _n_columns_with(X: Any, values: list[float]) -> int:
 def stray_values(X: Any) -> str:
     """A sentence, if a few values lie far outside the closed scale that all others have, and else nothing.
 
-    They are fewer than one in a hundred, and farther from the scale than that is wide. X has NaN for what is missing; of
-    a sparse array, only what is stored counts.
+    They are fewer than one in a hundred, and farther from the scale than that is wide. X has NaN for what is missing;
+    of a sparse array, only what is stored counts.
 
     Examples
     --------
