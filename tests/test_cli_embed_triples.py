@@ -144,3 +144,26 @@ def test_the_0_of_counts_and_of_zeros_and_ones_is_left_as_it_is():
     assert [scale_with_zero(X) for X in (likes, sold, grades, grades + 1)] == [0, 0, 4, 0]
     with pytest.warns(FitWarning, match="0 seems to be an answer on a scale up to 4.* Add 1 to X"):
         NMD(1, missing=np.nan, tol=1e-2).fit(grades)
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_rows_without_a_customer_are_left_out_and_counted_but_many_only_if_asked(run, tmp_path, blank):
+    rows = [(f"c{i}", f"p{j}", 1 + (i * j) % 4) for i in range(20) for j in range(10) if (i + j) % 3]
+    pages = {}
+    for name, n in {"none": 0, "few": 3, "many": 30}.items():
+        lost = [f"{blank},p{j % 10},{j}\n" for j in range(n)]
+        (tmp_path / f"{name}.csv").write_text(
+            "customer,product,quantity\n" + "".join(lost + [f"{a},{b},{c}\n" for a, b, c in rows])
+        )
+        given = "embed", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.out.csv", "-k", "2", "--max-iter", "20"
+        if n > 10:
+            said = run(*given, expect=2).err
+            assert "30 rows of" in said
+            assert "have no name in the column 'customer'" in said
+            given = *given, "--drop-unnamed"
+            assert "--drop-unnamed" in said
+        said = run(*given).err
+        assert ("left out" in said) == (n > 0)
+        assert not n or f"{n} rows with no name in the column 'customer' left out" in said
+        pages[name] = (tmp_path / f"{name}.out.csv").read_text()
+    assert pages["few"] == pages["many"] == pages["none"]

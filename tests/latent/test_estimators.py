@@ -8,7 +8,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rectifact import NMD, InputError
 from rectifact.core.arrays import device, to_host
+from rectifact.core.monitor import watching
 from rectifact.datasets import load_images, make_dots, make_sprites
+from rectifact.latent import choices
 from rectifact.latent.data import large_values, largest_column
 from rectifact.metrics import root_mean_squared_error
 
@@ -273,6 +275,29 @@ def test_one_climb_is_not_better_than_several(planted):
     small = planted[:40, :30]
     one, several = (NMD(3, prior=None, n_init=n, random_state=0).fit(small) for n in (1, 4))
     assert several.history_[-1]["loss"] <= one.history_[-1]["loss"]
+
+
+def sweeps_of(model, X):
+    """The sweeps of each run of a fit, those of trials included, in their order."""
+    steps = {}
+    with watching(lambda step: steps.setdefault(step.run, []).append(step)):
+        model.fit(X)
+    return [int(step.row["iter"]) for run in steps.values() for step in run if step.ended and step.row]
+
+
+def test_a_climb_that_is_left_behind_is_given_up(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((12, 12)).clip(0)
+    model, full = NMD(2, random_state=0), NMD(2, random_state=0)
+    short = sum(sweeps_of(model, X))
+    monkeypatch.setattr(choices, "LEAST_CLIMB", 1000)
+    assert short < sum(sweeps_of(full, X)) / 2
+    assert_array_equal(model.embedding_, full.embedding_)  # the best climb is the same
+
+
+def test_trials_are_no_longer_than_the_fit(planted):
+    X = np.where(np.random.default_rng(0).random(planted.shape) < 0.2, np.nan, planted)
+    assert max(sweeps_of(NMD(4, missing=np.nan, max_iter=20, random_state=0), X)) == 20
+    assert max(sweeps_of(NMD(4, missing=np.nan, max_iter=200, random_state=0), X)) >= 100
 
 
 def test_sprites():

@@ -144,6 +144,15 @@ def embed(
             "one.",
         ),
     ] = False,
+    drop_unnamed: Annotated[
+        bool,
+        typer.Option(
+            "--drop-unnamed",
+            rich_help_panel=reading.PANEL,
+            help="Leave out rows of triples without an identifier, such as purchases without a customer, however many "
+            "they are; up to 1 in 20 are left out with a note anyway.",
+        ),
+    ] = False,
     id_column: reading.IdColumn = None,
     rows: reading.Rows = None,
     columns: reading.Columns = None,
@@ -193,7 +202,8 @@ def embed(
     codes, missing = check_codes(missing_values), missing or missing_values not in (None, "none")
     named = triples, None, id_column, rows, columns, dropped(drop, colour_by, data), transpose, table
     how: dict[str, Any] = {"missing": missing, "repeats": repeats, "returns": returns, "thousands": thousands}
-    source = Reading(*named, header, sheet, ignore_case=ignore_case, missing_values=missing_values, **how)
+    how |= {"ignore_case": ignore_case, "drop_unnamed": drop_unnamed}
+    source = Reading(*named, header, sheet, missing_values=missing_values, **how)
     source.check(in_chunks)
     check_colours(colour_by, report, save)
     outcome = Outcome(report, save, as_json, data)

@@ -13,7 +13,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import NamedMatrix
 from rectifact.latent.filling import Comparison, dense_with_gaps, filled_by_means
-from rectifact.latent.intervals import COVERAGE, LEAST, cells_of, measured_coverage
+from rectifact.latent.intervals import COVERAGE, LEAST, cells_of, measured_coverage, n_hardly_checked
 from rectifact.latent.scales import limits_of, n_clipped, n_cut
 
 
@@ -101,6 +101,10 @@ def write_filled(filling: Filling, model: Any, compared: Comparison | None, path
         f"{coverage:.0%} of {compared.n_hidden:,} hidden ones; they hold fewer where cells are missing because of "
         "their values."
     )
+    few = n_hardly_checked(cells, compared.hidden[0])
+    if few and fitted is not None:
+        of = f"{few:,} of the {len(cells.column):,} filled cells are in rows"
+        say(f"Note: {of} with fewer known cells than nearly all that were checked: their intervals may hold fewer.")
     return {"filled": {"interval": COVERAGE, "held": coverage, "n_hidden": compared.n_hidden}}
 
 

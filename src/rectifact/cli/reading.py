@@ -32,6 +32,7 @@ from rectifact.parts.documents import is_document, read_documents
 STDIN = STDOUT  # both are called -
 
 AS_THEY_ARE = ["id_column", "table", "graph", "header", "weight", "repeats", "returns", "empty", "ignore_case", "split"]
+AS_THEY_ARE += ["drop_unnamed"]
 """Options that ``io.inputs`` takes under the same name."""
 
 FILES = (
@@ -195,6 +196,7 @@ class Reading:
     split: str | None = None
     thousands: str | None = None
     ignore_case: bool = False
+    drop_unnamed: bool = False
     keep: str | None = None
     missing_values: str | None = None
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
 import scipy.sparse as sp
 import scipy.special
@@ -14,6 +15,8 @@ from rectifact.core.sparse import Shifted
 Array = Any
 """An array of any library that follows the array API standard: numpy, torch, cupy; sparse where a docstring says so."""
 
+_HOST = (np.ndarray, np.generic)
+
 
 def namespace(*arrays: Array) -> Any:
     """Array API namespace shared by ``arrays``; scipy's sparse arrays belong to numpy.
@@ -24,6 +27,8 @@ def namespace(*arrays: Array) -> Any:
     >>> namespace(np.ones(3)).__name__
     'array_api_compat.numpy'
     """
+    if arrays and all(isinstance(a, _HOST) for a in arrays):  # loops over small arrays ask again and again
+        return array_api_compat.numpy
     return array_api_compat.array_namespace(*(_dense(a) for a in arrays))
 
 
@@ -41,7 +46,7 @@ def is_array(value: Any) -> bool:
 
 def is_host(array: Array) -> bool:
     """Whether ``array`` is a numpy or scipy sparse array, which the compiled kernels take."""
-    return bool(sp.issparse(array) or array_api_compat.is_numpy_array(array))
+    return isinstance(array, _HOST) or bool(sp.issparse(array))
 
 
 def rows_at_once(like: Array, n_columns: int, entries: int) -> int:
@@ -109,6 +114,20 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     if isinstance(condition, bool) or is_host(condition):
         return yes if condition else no
     return namespace(condition).where(condition, yes, no)
+
+
+def clip(x: Array, low: Any = None, high: Any = None) -> Array:
+    """``x`` between ``low`` and ``high``, in the library of ``x``; quick for a single number on the host.
+
+    Examples
+    --------
+    >>> float(clip(np.float64(7.0), 0.0, 5.0)), float(clip(np.float64(7.0), 0.0))
+    (5.0, 7.0)
+    """
+    if not is_host(x):
+        return namespace(x).clip(x, low, high)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
 
 
 def digamma(x: Array) -> Array:

@@ -70,32 +70,39 @@ def _lacking(frame: Frame, rows: Any, what: str, otherwise: str = "") -> InputEr
     return InputError(lack, f"Drop or fill such rows{otherwise}.")
 
 
-def _check_both_ends(table: pd.DataFrame, columns: tuple[str, ...], frame: Frame) -> None:
-    """Refuse rows without one of their two identifiers."""
+def _unnamed(table: pd.DataFrame, columns: tuple[str, ...], frame: Frame, share: float) -> tuple[Any, list[str]]:
+    """Which rows lack one of their two identifiers, and what to say; more than a ``share`` of such rows is refused."""
     empty = ((table == "") | table.isna()).to_numpy()
-    if empty.any():
-        names = [repr(name) for name, gaps in zip(columns, empty.T, strict=False) if gaps.any()]
-        where = f"column {names[0]}" if len(names) == 1 else f"columns {' or '.join(names)}"
-        raise _lacking(frame, np.flatnonzero(empty.any(axis=1)) + 1, f"no name in the {where}")
+    lacking = empty.any(axis=1)
+    if not lacking.any():
+        return lacking, []
+    names = [repr(name) for name, gaps in zip(columns, empty.T, strict=False) if gaps.any()]
+    what = f"no name in the column{'s' * (len(names) > 1)} {' or '.join(names)}"
+    if lacking.mean() > share or lacking.all():
+        otherwise = ", or leave them out with --drop-unnamed" if share and not lacking.all() else ""
+        raise _lacking(frame, np.flatnonzero(lacking) + 1, what, otherwise)
+    return lacking, [f"{count(int(lacking.sum()), 'row')} with {what} left out"]
 
 
-def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = None) -> tuple[pd.DataFrame, list[str]]:
+def pairs(
+    frame: Frame, plan: Plan, missing: bool = False, split: str | None = None, unnamed: float = 0.0
+) -> tuple[pd.DataFrame, list[str]]:
     """The two columns of identifiers of triples or edges, the third of numbers, and what is to be said about them.
 
     Identifiers are as they are written, without spaces around them. With ``missing``, rows without a value are left
     out: they say as much as pairs that are not listed. ``split`` separates nodes in one cell of edges.
+    Rows without an identifier are left out where they are at most a share ``unnamed`` of all, and refused otherwise.
     """
     written = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
     table = written.apply(lambda names: names.str.strip())
     n_spaced = int((table != written).to_numpy().sum())
     numbers = plan.kind == "edges" and all(is_number(frame.table.column(name).type) for name in plan.columns[:2])
     table = table.replace(r"^(-?\d+)\.0*$", r"\1", regex=True) if numbers else table  # 1 and 1.0 are one node
-    _check_both_ends(table, plan.columns, frame)
-    left: list[str] = []
+    lacking, left = _unnamed(table, plan.columns, frame, unnamed)
     if len(plan.columns) > 2:
         name = plan.columns[2]
         column = frame.table.column(name)
-        gaps = np.flatnonzero(pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)) + 1
+        gaps = np.flatnonzero(pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False) & ~lacking) + 1
         if len(gaps) and not missing:
             without = f"; without that column: --drop {quoted(name)}"
             raise _lacking(frame, gaps, f"no value in the column {name!r}", without)
@@ -103,8 +110,9 @@ def pairs(frame: Frame, plan: Plan, missing: bool = False, split: str | None = N
             what = f"The column {name!r} of {str(frame.path)!r} {other}, where numbers are expected."
             raise InputError(what, f"{NOT_SO.capitalize()}.")
         table[2] = column_numbers(frame.path, name, column)
-        table = table[~np.isin(np.arange(1, len(table) + 1), gaps)]
-        left = [f"{count(len(gaps), 'row')} without a value left out"] if len(gaps) else []
+        lacking = lacking | np.isin(np.arange(1, len(table) + 1), gaps)
+        left += [f"{count(len(gaps), 'row')} without a value left out"] if len(gaps) else []
+    table = table[~lacking]
     table, said = split_ends(table, plan.columns, frame.path, split) if plan.kind == "edges" else (table, [])
     return table, [*said, *left, *[f"spaces around names removed in {count(n_spaced, 'cell')}"] * (n_spaced > 0)]
 

@@ -60,6 +60,7 @@ class Options:
     empty: bool = False  # whether columns may be empty: what they hold is missing
     missing_texts: tuple[str, ...] = ()  # texts that mean a missing value
     ignore_case: bool = False  # whether names in triples that differ only in capitals or spaces are one
+    drop_unnamed: bool = False  # whether rows of triples without an identifier are left out, however many they are
     split: str | None = None  # what separates nodes in a cell of edges
     usual_texts: tuple[str, ...] = ()  # columns of texts, where the table has them
     usual_triples: tuple[str, ...] = ()  # columns of triples, where the table has them

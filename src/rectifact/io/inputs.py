@@ -37,6 +37,10 @@ from rectifact.io.stray_texts import refuse_stray_texts, without_texts
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 from rectifact.io.triples import negatives_set_to_0, refuse_options_of_triples, settled
 
+FEW_UNNAMED = 0.05
+"""Share of the rows of triples without an identifier that may be left out unasked: more may mean something else, such
+as cells that stand for the one above."""
+
 TABLES = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 MATRICES = {".npz", ".npy", ".mtx", ".h5ad"}
 PLAIN = {".txt", ".text", ".dat", ".data", ".edges", ".edgelist", ".asc", ".out"}
@@ -241,7 +245,7 @@ def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
 
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
     options = request.options
-    given: dict[str, Any] = {"--ignore-case": options.ignore_case}
+    given: dict[str, Any] = {"--ignore-case": options.ignore_case, "--drop-unnamed": options.drop_unnamed}
     given |= {"--triples": options.triples, "--text-column": options.text_columns, "--id-column": options.id_column}
     given |= {"--weight": options.weight if what != "a graph" else None, "--split": options.split}
     given |= {"--repeats": options.repeats, "--drop": options.drop, "A text in --missing-values": options.missing_texts}
@@ -319,7 +323,9 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         return Input(**from_texts(frame, plan, request.options.beside))
     if plan.kind in {"triples", "edges"}:
         refuse_stray_texts(frame, plan.columns[2:], purpose)
-        table, remarks = pairs(frame, plan, request.missing and plan.kind == "triples", request.options.split)
+        listed = plan.kind == "triples"
+        unnamed = (1.0 if request.options.drop_unnamed else FEW_UNNAMED) if listed and purpose == "embed" else 0.0
+        table, remarks = pairs(frame, plan, bool(request.missing and listed), request.options.split, unnamed)
         frame = replace(frame, remarks=(*remarks, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)

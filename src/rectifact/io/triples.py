@@ -75,8 +75,9 @@ def negatives_set_to_0(path: Path, returns: str | None, stored: tuple[NamedMatri
 
 def refuse_options_of_triples(path: Path, options: Options, what: str) -> None:
     """Refuse what is said about pairs where there are none."""
-    for name, given in {"--repeats": options.repeats, "--ignore-case": options.ignore_case}.items():
-        if given:
+    given = {"--repeats": options.repeats, "--ignore-case": options.ignore_case, "--drop-unnamed": options.drop_unnamed}
+    for name, value in given.items():
+        if value:
             remedy = "Leave it out, or name the columns of triples with --triples."
             raise InputError(f"{name} is for triples, and {str(path)!r} is {what}.", remedy)
 

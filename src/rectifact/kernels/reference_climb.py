@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rectifact.core.arrays import Array, choose, namespace
+from rectifact.core.arrays import Array, choose, clip, namespace
 
 
 class Choices(NamedTuple):
@@ -43,9 +43,8 @@ def climb_choices(
     Where the objective has risen, ``gap`` is multiplied by 0.9, to at least ``1 - most``. Where it has fallen, it is
     four times as large, up to ``largest_gap``.
     """
-    clip = namespace(gap).clip
     kept = objective >= highest - rounding * abs(highest)
-    narrower = clip(0.9 * gap, 1 - most, None) if most else gap
+    narrower = clip(0.9 * gap, 1 - most) if most else gap
     wider = choose(extrapolated, clip(4 * gap, None, largest_gap), gap)
     return Choices(
         kept=kept,
@@ -74,6 +73,6 @@ def newton_step(log_sigma: Any, first: Any, second: Any, floor: float) -> Any:
     """Newton step of at most 0.5 from the first two derivatives in log sigma."""
     xp = namespace(first)
     bent = second < 0
-    uphill = 1e20 * xp.clip(first, -1.0, 1.0)  # as far as it may; xp.sign would make the device wait
+    uphill = 1e20 * clip(first, -1.0, 1.0)  # as far as it may; xp.sign would make the device wait
     newton = xp.where(bent, -first / xp.where(bent, second, -xp.ones_like(second)), uphill)
-    return xp.clip(log_sigma + xp.clip(newton, -0.5, 0.5), floor, None)
+    return clip(log_sigma + clip(newton, -0.5, 0.5), floor)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import entr
 
 from rectifact.core.arrays import to_host
-from rectifact.core.monitor import Monitor
+from rectifact.core.monitor import Monitor, Row
 from rectifact.core.operand import Operand
 from rectifact.latent.filling import dense_with_gaps
 from rectifact.latent.held_out import Trial, begin_trial
@@ -38,6 +38,9 @@ NEARLY_CERTAIN = 0.25
 MOST_RESTARTED, RESTARTS = 4096, 12
 """Entries up to which several climbs cost next to nothing, and their number."""
 
+LEAST_CLIMB = 40
+"""Checks of a climb before it may be given up, as the first sweeps do not tell where it leads."""
+
 
 def choose_prior(
     X: Operand, rank: int, link: str, auto: bool, *, gaps: bool, seed: int, to_the_end: Monitor, options: dict[str, Any]
@@ -60,7 +63,8 @@ def choose_prior(
         Whether entries are missing, so that predictions matter more than how well the data is reproduced.
     seed : int
     to_the_end : Monitor
-        For one fit as long as that of the data itself, where components without a prior would fill gaps.
+        For one fit as long as that of the data itself, where components without a prior would fill gaps; no trial is
+        longer, but for the ``TRIAL`` sweeps that each needs.
     options : dict
         Further arguments of :func:`rectifact.latent.nmd.nmd`.
     """
@@ -70,7 +74,8 @@ def choose_prior(
     binary, losses = link == "binary", _minus_log_likelihoods if link == "binary" else _squared_errors
     options = options | {"expect": Expectation(link)}
 
-    length = LONG_TRIAL if gaps and auto and not binary else TRIAL
+    longest = min(LONG_TRIAL, max(TRIAL, to_the_end.max_iter))
+    length = longest if gaps and auto and not binary else TRIAL
 
     def climb(start: LatentModel, sweeps: int = length) -> LatentModel:
         return nmd(trial.X, start, monitor=Monitor(sweeps, tol=0), **options)
@@ -90,7 +95,7 @@ def choose_prior(
         scores["factors", warm_up] = trial.loss(losses, model)
     best = min(scores, key=lambda choice: scores[choice])
     if best[0] == "rows":
-        free = nmd(trial.X, free, monitor=to_the_end if gaps else Monitor(LONG_TRIAL - TRIAL, tol=0), **options)
+        free = nmd(trial.X, free, monitor=to_the_end if gaps else Monitor(longest - TRIAL, tol=0), **options)
         scores[best] = trial.loss(losses, free) / (CLEARLY if gaps else 1.0)
         if gaps and _runs_away(free, trial):
             scores[best] = inf
@@ -129,15 +134,35 @@ def best_climb(
     """The most likely model of ``n_init`` climbs, the first from ``start``, others with noise, and its monitor."""
     if n_init == "auto":
         n_init = RESTARTS if X.shape[0] * X.shape[1] <= MOST_RESTARTED else 1
-    climbs = []
+    climbs: list[tuple[float, int, LatentModel, Monitor]] = []
+
+    def hopeless(history: list[Row]) -> bool:
+        return bool(climbs) and left_behind(history, min(climbs, key=lambda climb: climb[:2])[0])
+
     for run in range(n_init):
         served = monitor(run, PATIENCE, n_init)
-        model = nmd(X, shaken(X, start, run, seed) if run else start, monitor=served, **options)
+        begin = shaken(X, start, run, seed) if run else start
+        model = nmd(X, begin, monitor=served, hopeless=hopeless, **options)
         climbs.append((served.history[-1]["loss"], run, model, served))
         if served.stop_reason == "callback":
             break
     _, _, model, served = min(climbs, key=lambda climb: climb[:2])
     return model, served
+
+
+def left_behind(history: list[Row], best: float) -> bool:
+    """Whether a climb has farther to go to ``best``, the loss of another one, than it came in half of its sweeps.
+
+    Examples
+    --------
+    >>> slow = [{"loss": 2 - 0.01 * t} for t in range(60)]              # at 1.41, after 0.3 in the last half
+    >>> left_behind(slow, 1.3), left_behind(slow, 0.5), left_behind(slow[:30], 0.5)
+    (False, True, False)
+    """
+    if len(history) < LEAST_CLIMB:
+        return False
+    loss = history[-1]["loss"]
+    return loss - best > history[len(history) // 2]["loss"] - loss
 
 
 def _minus_log_likelihoods(x: Any, theta: Any, sigma: float) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from rectifact.core.arrays import Array, choose, device, namespace
+from rectifact.core.arrays import Array, choose, clip, device, namespace
 from rectifact.kernels import climb_choices, climb_on
 from rectifact.latent.model import LatentModel
 
@@ -63,7 +63,7 @@ class Climb:
             for models in zip(after.parts, self.before.parts, self.point.parts, self.best.parts, strict=True)
         ]
         point, best, before = (LatentModel(*parts) for parts in zip(*moved, strict=True))
-        lowest = namespace(self.gap).clip(point.log_sigma, floor, None)
+        lowest = clip(point.log_sigma, floor)
         point = replace(point, log_sigma=choose(choices.ahead, lowest, point.log_sigma))
         return Climb(point, best, before, choices.highest, choices.gap, choices.ahead, choices.rejected)
 

@@ -17,6 +17,9 @@ added to each group and column, whose own errors a few entries do not tell."""
 FOLDS, LEAST = 5, 50
 """Folds in which the coverage is measured, and hidden entries from which on there are intervals."""
 
+RARE = 0.05
+"""Share of the hidden entries beside which less is known, where intervals have hardly been checked."""
+
 
 class Cells(NamedTuple):
     """Entries of a matrix, and what is known about each: one element of each array per entry.
@@ -125,6 +128,18 @@ def measured_coverage(cells: Cells, actual: NDArray[np.float64]) -> float:
         low, high = find_intervals(cells.some(~held), actual[~held]).around(cells.some(held))
         inside[held] = (low <= actual[held]) & (actual[held] <= high)
     return float(inside.mean())
+
+
+def n_hardly_checked(cells: Cells, hidden: Cells) -> int:
+    """How many entries are in rows of which less is known than of nearly all rows with hidden entries.
+
+    Examples
+    --------
+    >>> hidden = Cells(np.ones(100), np.zeros(100, int), np.arange(100), np.ones(100))
+    >>> n_hardly_checked(hidden.some(np.array([2, 50, 90])), hidden)
+    1
+    """
+    return int((cells.in_row < np.quantile(hidden.in_row, RARE)).sum())
 
 
 def _folds(n: int) -> Iterator[NDArray[np.bool_]]:

@@ -9,13 +9,14 @@ References
 2022.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf, log
 from typing import Any
 
 from rectifact.core.arrays import Array, device, eps, namespace, to_like
 from rectifact.core.linalg import merge_roots, root
-from rectifact.core.monitor import Monitor
+from rectifact.core.monitor import Monitor, Row
 from rectifact.core.operand import Operand, operand
 from rectifact.kernels import newton_step, nmd_curvatures, nmd_newton, nmd_repeated, nmd_sweep
 from rectifact.kernels.penalty import Penalty
@@ -62,6 +63,7 @@ def nmd(
     n_jobs: int = 1,
     floor: float = -inf,
     offset: float = 0.0,
+    hopeless: Callable[[list[Row]], bool] = lambda history: False,
 ) -> LatentModel:
     """Climb the objective from ``start`` by sweeps, extrapolated as far as that goes well.
 
@@ -83,6 +85,8 @@ def nmd(
         Least log sigma; separable binary data would drive it to minus infinity.
     offset : float, default 0
         Makes losses comparable between data in different units.
+    hopeless : callable, optional
+        Whether a climb with such a history may end, as another one is better.
 
     Returns
     -------
@@ -113,7 +117,7 @@ def nmd(
         monitor.record(
             lambda: offset - float(climb.highest) / size,
             settled=lambda: not int(climb.rejected),
-            converged=lambda: int(climb.rejected) >= MOST_REJECTED,  # nothing is left but rounding
+            converged=lambda: int(climb.rejected) >= MOST_REJECTED or hopeless(monitor.history),  # rounding is left
             state=lambda: climb,
         )
     return climb.best

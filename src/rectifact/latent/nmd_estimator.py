@@ -77,10 +77,12 @@ class NMD(LatentTransformer):
         ``"em"`` is the published algorithm, which does.
     n_init : int or "auto", default "auto"
         Number of climbs, of which the most likely is kept: one from the SVD, the others from starts with noise.
-        ``"auto"`` takes 12 for up to 4096 entries, and 1 otherwise. With ``prior="factors"`` there is one.
+        ``"auto"`` takes 12 for up to 4096 entries, and 1 otherwise. With ``prior="factors"`` there is one. A climb that
+        falls far behind the best one is given up.
     n_jobs : int or None, default -1
         Number of threads; -1 uses all cores.
     max_iter : int, default 1000
+        Most sweeps of a climb; those of a trial are at most as many, or 20.
     tol : float, default 1e-6
         Stop when the objective per entry changes by less than ``tol`` times its first value in each of ten sweeps;
         while priors are learnt, by less than 5000 ``tol`` in ten sweeps.

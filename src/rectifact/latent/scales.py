@@ -192,12 +192,8 @@ def _n_columns_with(X: Any, values: list[float]) -> int:
 def stray_values(X: Any) -> str:
     """A sentence, if a few values lie far outside the closed scale that all others have, and else nothing.
 
-    They are fewer than one in a hundred, and farther from the scale than that is wide.
-
-    Parameters
-    ----------
-    X : array or sparse array on the host
-        With NaN for what is missing. Of a sparse array, only what is stored counts.
+    They are fewer than one in a hundred, and farther from the scale than that is wide. X has NaN for what is missing;
+    of a sparse array, only what is stored counts.
 
     Examples
     --------
@@ -222,12 +218,8 @@ def stray_values(X: Any) -> str:
 def missing_codes(X: Any) -> tuple[str, list[float]]:
     """A sentence and the values such as 99 or -1 that seem to say that an answer is missing; or nothing.
 
-    They occur often and in several columns, far outside the few whole numbers that all other values are.
-
-    Parameters
-    ----------
-    X : array or sparse array on the host
-        With NaN for what is missing. Of a sparse array, only what is stored counts.
+    They occur often and in several columns, far outside the few whole numbers that all other values are. X is as in
+    :func:`stray_values`.
 
     Examples
     --------
