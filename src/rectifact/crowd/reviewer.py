@@ -16,7 +16,7 @@ from rectifact.crowd.advice.conditions import conditions
 from rectifact.crowd.advice.diagnosis import diagnose, diagnose_workers
 from rectifact.crowd.advice.gold import LEAST_BY_CLASS, LEAST_GOLD, learn_from_gold, learn_grades
 from rectifact.crowd.advice.held_out import HeldOut, held_out_answers, judged_unseen
-from rectifact.crowd.advice.support import sure_grades, unknown_workers
+from rectifact.crowd.advice.support import NOT_INDEPENDENT, sure_grades, unknown_workers
 from rectifact.crowd.advice.workers import doubts, expected_matrices, swings, worker_table
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.partitions import LazyAnswers
@@ -130,8 +130,11 @@ class Reviewer(FittedModel):
             kin=self._kin(len(self.workers_)),
             changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
         )
-        told = not self.ordinal or self._gold is not None or hasattr(self, "calibration_")
-        return found if told else [*found, *sure_grades(self._mean_confidence())]
+        if not self.ordinal or self._gold is not None or hasattr(self, "calibration_"):
+            return found
+        if any(finding.finding == NOT_INDEPENDENT for finding in found):  # confidence allows for that
+            return found
+        return [*found, *sure_grades(self._mean_confidence())]
 
     def _mean_confidence(self) -> float:
         """The mean probability of the labels."""

@@ -13,6 +13,9 @@ LARGEST_DOUBT = 0.1  # a correlation is known well enough to be called none if i
 UNDECIDED = 0.2  # share of tasks without a most frequent answer from which on it is worth a word
 MOSTLY = 0.5  # weight of the vote from which it, and not the model, gives the labels
 
+NOT_INDEPENDENT = "answers to one task are not independent"
+"""The finding about dependence; confidence allows for it."""
+
 SURE_GRADES = "confidence of grades without gold labels"
 """The finding about labels of grades that are too sure."""
 
@@ -152,7 +155,7 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
         return [
             Finding(
                 "note" if calibrated else "warning",
-                "answers to one task are not independent",
+                NOT_INDEPENDENT,
                 f"{detail}. Labels and confidence allow for it; accuracies of workers may be off by several points: "
                 "too high where workers share errors, too low where some tasks are hard for all.",
                 "Have some tasks checked by people you trust, to see how far the labels can be believed.",
@@ -163,7 +166,7 @@ def not_independent(effect: float, trusting: bool, calibrated: bool) -> list[Fin
     return [
         Finding(
             "warning",
-            "answers to one task are not independent",
+            NOT_INDEPENDENT,
             f"{detail}; confidence {confidence}.",
             remedy.format("calibrate()"),
         )
@@ -187,7 +190,7 @@ def sure_grades(confidence: float) -> list[Finding]:
             "note",
             SURE_GRADES,
             f"Labels have a confidence of {confidence:.0%} on average, which may be too high where tasks lie between "
-            "two grades: it was by 7 to 16 points in simulated files, and by 11 to 14 on two real panels of judges.",
+            "two grades: in simulated files it was too high by 7 to 16 points.",
             "Calibrate by gold labels of about a hundred tasks drawn at random.",
         )
     ]
