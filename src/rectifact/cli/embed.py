@@ -238,7 +238,6 @@ def embed(
         chosen.say_choice()
         model = chosen.model
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
-        found = model.resolved_["link"]
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         _write_tables(model, matrix, places, (samples, features))
         compared = None if in_chunks else compared_with_means(model, matrix)
@@ -248,7 +247,7 @@ def embed(
     about = (model, matrix, values, recommend, compared, spreads)
     judged = Judgement([], {}, {}) if in_chunks else judge(*about, fill=fill is not None)
     say(
-        f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {found}: "
+        f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {model.resolved_['link']}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
     chosen.say_stability("dimensions", "1 if halves of the samples lead to the same", mean=True)
