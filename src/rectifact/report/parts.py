@@ -15,6 +15,7 @@ from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.near_copies import copied
+from rectifact.parts.short_documents import about_short, short_documents
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, repeated_texts
 from rectifact.parts.unexplained import hardly_explained, missing_subject
@@ -92,14 +93,20 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
 
 
 def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
-    found = saved.model.findings(fit.given, halves=are_few(fit.given), texts=words == TOPICS)
-    if words == TOPICS:
-        subject = missing_subject(saved.model, fit.X, fit.relative, feature_names(saved))
-        found += hardly_explained(fit.relative, subject)
-        texts = [str(text) for text in saved.texts]
-        found += repeated_texts(texts, fit.X, sample_names(saved, len(fit.W)))
-        leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
-        found += copied(texts, leading)
+    if words != TOPICS:
+        return worst_first(saved.model.findings(fit.given, halves=are_few(fit.given), texts=False))
+    short = short_documents(fit.given)
+    longer = np.flatnonzero(~short)  # those that were fitted
+    X, residual, names = fit.given[longer], fit.relative[longer], sample_names(saved, len(fit.W))
+    texts = [str(text) for text in saved.texts]
+    leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
+    found = [
+        *saved.model.findings(X, halves=are_few(X), texts=True),
+        *hardly_explained(residual, missing_subject(saved.model, X, residual, feature_names(saved))),
+        *about_short(short, texts, fit.relative),
+        *repeated_texts([texts[i] for i in longer], X, names[longer]),
+        *copied(texts, leading),
+    ]
     return worst_first(found)
 
 
