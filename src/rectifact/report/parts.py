@@ -117,8 +117,9 @@ def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False
         first = "; ".join(", ".join(isolated(name) for name, _ in top) for top in tops[:3])
         return [f"The first {words.part}s, by their {_what(saved, words)}: {first}."]
     order = np.argsort(-fit.share, kind="stable")[:3]
-    of = "peak at " if _what(saved, words) == "peaks" else ""
-    names = [of + ", ".join(isolated(name) for name, _ in top) for top in tops]
+    names = [", ".join(isolated(name) for name, _ in top) for top in tops]
+    if _what(saved, words) == "peaks":
+        names = [f"peak{'s' * (len(top) > 1)} at {name}" for top, name in zip(tops, names, strict=True)]
     named = ", ".join(f"{words.part} {i + 1} ({names[i]}) with {fit.share[i]:.0%}" for i in order)
     main = [] if saved.selection is None else [saved.selection.reason]
     alone = len(tops) == 1
