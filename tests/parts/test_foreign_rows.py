@@ -56,3 +56,18 @@ def test_the_command_names_the_language_and_tells_the_rows_apart(run, tmp_path):
     (topic,) = table.loc[(table["language"] == "german") & table["clear"], "largest_topic"].unique()
     assert f"Topic {topic} is mostly about them" in found["detail"]
     assert "the column language of --weights" in found["remedy"]
+
+
+def test_another_language_is_not_a_subject_without_a_topic(run, tmp_path):
+    rng = np.random.default_rng(0)
+    subjects = ("battery charge power cable", "screen bright pixel glass", "delivery late parcel courier")
+    words = [rng.choice(subjects[i % 3].split(), 3, replace=False) for i in range(300)]
+    texts = [f"{' '.join(chosen)} and the {rng.choice(['shop', 'phone', 'box', 'week'])}" for chosen in words]
+    texts += [f"die Lieferung kam nach {i} Tagen und das Paket war nicht in Ordnung" for i in range(12)]
+    pd.DataFrame({"text": texts}).to_csv(tmp_path / "mixed.csv", index=False)
+    said = run("parts", tmp_path / "mixed.csv", "-k", 3, "--json", "--report", tmp_path / "page.html")
+    found = {one["finding"]: one for one in json.loads(said.out)["findings"]}
+    assert found["documents in another language"]["severity"] == "warning"
+    assert "12 of 312 documents are in German" in found["documents in another language"]["detail"]
+    assert "a subject without a topic" not in found
+    assert "a subject without a topic" not in (tmp_path / "page.html").read_text()

@@ -26,9 +26,10 @@ def odd_documents(
     """Findings about a corpus; ``short`` documents were not fitted, and only counted."""
     longer, residual = np.flatnonzero(~short), shown.about["residual"]
     X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
-    subject = missing_subject(model, X, residual[longer], shown.names)
+    usual = np.flatnonzero(~short & ~is_foreign(shown))  # another language is not a subject
+    subject = missing_subject(model, corpus.X[usual], residual[usual], shown.names)
     return [
-        *hardly_explained(residual[longer], subject),
+        *hardly_explained(residual[usual], subject),
         *about_short(short, corpus.texts, residual),
         *repeated_texts(texts, X, np.asarray(shown.samples)[longer]),
         *copied(corpus.documents, shown.leading()),
@@ -43,6 +44,12 @@ def with_languages(shown: Shown, matrix: Any) -> Shown:
     if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.texts)).astype(bool).any():
         return shown
     return replace(shown, about={**shown.about, LANGUAGE: found})
+
+
+def is_foreign(shown: Shown) -> NDArray[np.bool_]:
+    """Which documents are in another language than most."""
+    found = shown.about.get(LANGUAGE)
+    return np.zeros(len(shown.samples), dtype=bool) if found is None else found.astype(bool)
 
 
 def _in_other_languages(shown: Shown) -> list[Finding]:

@@ -52,6 +52,8 @@ def foreign_documents(
 ) -> list[Finding]:
     """A finding for each further language: its documents, and the topics that are mostly theirs.
 
+    It is a warning unless most of its documents have found their way into topics of the others.
+
     Parameters
     ----------
     languages : array of str of shape (n_documents,)
@@ -80,7 +82,8 @@ def foreign_documents(
             f"{own.sum()} of {count(len(own), 'document')} are in {language.capitalize()}, such as "
             f"{str(names[np.flatnonzero(own)[0]])!r}.{told if topics else ''}"
         )
-        severity: Severity = "warning" if topics else "note"
+        lost = not clear[own].mean() >= MOSTLY  # no topic has them
+        severity: Severity = "warning" if topics or lost else "note"
         remedy = "Fit the documents of each language by themselves, with its stop words: "
         python = f"{remedy}languages_of tells them apart, and stop_words={language!r} is for these."
         command = (

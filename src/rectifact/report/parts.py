@@ -12,6 +12,7 @@ from rectifact.core.findings import Finding
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
+from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.near_copies import copied
@@ -97,12 +98,14 @@ def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
         return worst_first(saved.model.findings(fit.given, halves=are_few(fit.given), texts=False))
     short = short_documents(fit.given)
     longer = np.flatnonzero(~short)  # those that were fitted
-    X, residual, names = fit.given[longer], fit.relative[longer], sample_names(saved, len(fit.W))
-    texts = [str(text) for text in saved.texts]
+    X, names, texts = fit.given[longer], sample_names(saved, len(fit.W)), [str(text) for text in saved.texts]
+    usual = np.flatnonzero(~short & (languages_of(texts) == ""))  # another language is not a subject
+    residual = fit.relative[usual]
+    subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
     leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
     found = [
         *saved.model.findings(X, halves=are_few(X), texts=True),
-        *hardly_explained(residual, missing_subject(saved.model, X, residual, feature_names(saved))),
+        *hardly_explained(residual, subject),
         *about_short(short, texts, fit.relative),
         *repeated_texts([texts[i] for i in longer], X, names[longer]),
         *copied(texts, leading),
