@@ -117,3 +117,14 @@ def test_an_interrupt_inside_exec_has_the_exit_code_of_others():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 130
     assert done.stderr == "rectifact: interrupted; no file was left half-written.\n"
+
+
+@pytest.mark.parametrize(("cause", "code"), [("KeyboardInterrupt()", 130), ("ValueError()", 1)])
+def test_an_interrupt_of_a_compiled_function_that_was_returning(cause, code):
+    """Python raises a SystemError from the interrupt where a compiled function returned although it was pending."""
+    broken = f"import rectifact.cli.commands as c; c.run = lambda: exec('raise SystemError() from {cause}'); "
+    script = AS_PROGRAM + broken + "from rectifact.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    interrupted = done.stderr == "rectifact: interrupted; no file was left half-written.\n"
+    assert interrupted is (code == 130)

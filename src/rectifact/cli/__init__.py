@@ -25,8 +25,8 @@ def main() -> None:
         with ending_at_once():
             from rectifact.cli.commands import run
         run()
-    except (KeyboardInterrupt, SystemExit) as stop:  # typer turns the first into the second
-        if getattr(stop, "code", 130) != 130:
+    except (KeyboardInterrupt, SystemExit, SystemError) as stop:
+        if not _is_interrupt(stop):
             raise
         _say_interrupted()
         if is_program():
@@ -35,6 +35,11 @@ def main() -> None:
     finally:
         if is_program():
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is written: what is left is Python's own shutdown
+
+
+def _is_interrupt(stop: BaseException) -> bool:
+    """Whether Ctrl-C is behind ``stop``: typer turns it into an exit, and a compiled function into a SystemError."""
+    return KeyboardInterrupt in (type(stop), type(stop.__cause__)) or getattr(stop, "code", None) == 130
 
 
 def interrupt_again(lost: "sys.UnraisableHookArgs") -> None:
