@@ -203,9 +203,7 @@ def error_on_news(news):
 
 
 def test_decay_of_the_paper(error_on_news):
-    published = Threshold(Geometric(0.1, 1.1), unit="absolute")
-    assert error_on_news(published, 160) < 1e-6
-    assert error_on_news(published, 200) < 3e-8
+    assert error_on_news(Threshold(Geometric(0.1, 1.1), unit="absolute"), 200) < 3e-8
 
 
 def test_faster_decay(error_on_news):
