@@ -130,6 +130,7 @@ OTHERS = {
         "panel_caution",
         "panel_choice",
         "panel_gap",
+        "panel_leaning",
         "panel_misses",
         "panel_rates",
         "panel_replacement",

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import in_words, plain, plain_text
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
+from rectifact.crowd.rate_tables import group_pairs
 
 MODEL = "the model"
 """What is compared with where there are no labels to compare with."""
@@ -23,7 +23,7 @@ MOST_CLASSES, MOST_WORKERS = 8, 1000
 """Classes and workers of which biases are measured."""
 
 COLUMNS = ["worker", "class", "group", "bias", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
-CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "against", "certain"]
+CHANGES = ["worker", "class", "asked", "first", "second", "change", "low", "high", "p_value", "against", "certain"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,9 @@ class Biases:
         ``tasks`` and of ``labels`` behind it; ``against`` what it was measured; and whether it is ``certain``, all
         workers and classes considered; biases within groups are considered together, apart from those of all tasks.
     changes : DataFrame
-        By worker and class, the bias in the ``second`` group minus that in the ``first``, and ``against`` what it was
-        measured.
+        By worker and class, the bias in the ``second`` group minus that in the ``first``, without what usual errors
+        explain, and ``against`` what it was measured. The classes whose share is ``asked`` for count as one, come
+        first, and are tested apart from the others.
     confidence : float
         Probability of the intervals.
     shifts : DataFrame or None
@@ -58,13 +59,11 @@ class Biases:
         return "" if n == 1 else f" when {n:,} are tested together"
 
     def words(self) -> list[str]:
-        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
+        """The largest bias of each worker that is certain, in sentences, the largest first."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
         rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
         rows = rows.drop_duplicates("worker")
-        changes = self.changes[self.changes["certain"]]
-        said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
-        return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]
+        return [bias_words(row, self.confidence) for row in rows.to_dict("records")]
 
 
 def bias_words(row: Any, confidence: float) -> str:
@@ -91,21 +90,6 @@ def bias_words(row: Any, confidence: float) -> str:
     )
 
 
-def _change_words(row: Any, confidence: float) -> str:
-    more = "more" if row["change"] >= 0 else "less"
-    ends = f"{100 * row['low']:+z.1f} to {100 * row['high']:+z.1f}"
-    return (
-        f"{row['worker']} leans to {row['class']} {100 * abs(row['change']):.1f} points {more} in {row['second']} than "
-        f"in {row['first']}, {_beyond(row['against'])} ({confidence:.0%} interval {ends})."
-    )
-
-
-def _beyond(against: str) -> str:
-    if against == MODEL:
-        return "beyond the true difference, if the model is right"
-    return "beyond the difference that people see" if against == "people" else "beyond the true difference"
-
-
 def biases_of(
     answers: Answers,
     posteriors: Floats,
@@ -114,6 +98,7 @@ def biases_of(
     against: str,
     left_out: NDArray[np.bool_] | None = None,
     classes: Sequence[int | tuple[int, ...]] | None = None,
+    asked: tuple[int, ...] = (),
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
     confidence: float = 0.95,
 ) -> Biases:
@@ -136,6 +121,8 @@ def biases_of(
         Workers who are not measured: those whose own answers the labels are.
     classes : sequence of int or of tuple, default None
         Numbers of the classes to look at, those in a tuple together; None for all, or for the last of two.
+    asked : tuple of int, default ()
+        Numbers of the classes whose share is asked for: changes between groups are first of all those of their share.
     groups : tuple, default None
         Number of the group of each task, -1 for none, and the names of the groups.
     confidence : float, default 0.95
@@ -163,8 +150,8 @@ def biases_of(
     compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
     rows: list[list[Any]] = []
     changes: list[list[Any]] = []
-    for some in wanted:
-        chosen = list(some) if isinstance(some, tuple) else [some]
+    sets = [some if isinstance(some, tuple) else (some,) for some in wanted]
+    for chosen in dict.fromkeys([*sets, *([asked] if asked else [])]):
         of_class = np.where(truth >= 0, np.isin(truth, chosen).astype(np.int64), -1)
         posterior = posteriors[:, chosen].sum(axis=1)
         view = _View(of_class, posterior, _predicted(posterior, of_class), deviations(confidence))
@@ -173,15 +160,18 @@ def biases_of(
             found = _in_groups(np.isin(label, chosen), task, members, view)
             for name, (one, n_tasks, n_labels, by_labels) in found.items():
                 measured = against if by_labels else MODEL
-                rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
-            for first, second in pairwise([name for name in found if name != EVERYTHING]):
+                if chosen in sets:
+                    rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
+            for first, second in group_pairs([name for name in found if name != EVERYTHING]):
                 usual = _usual_change(np.isin(label, chosen), task, [members[first], members[second]], view)
                 figures = _figures(_change(found[first][0], found[second][0], view.z, usual))
-                changes.append([*head, first, second, *figures, against if found[first][3] else MODEL])
+                measured = against if found[first][3] else MODEL
+                changes.append([*head, chosen == asked, first, second, *figures, measured])
+    changes.sort(key=lambda row: not row[2])
     return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
 
 
-def _named(answers: Answers, chosen: list[int]) -> Any:
+def _named(answers: Answers, chosen: tuple[int, ...]) -> Any:
     """The name of a class, or of several that count together."""
     names = [plain(answers.classes[c]) for c in chosen]
     return names[0] if len(names) == 1 else " or ".join(map(plain_text, names))
@@ -318,12 +308,16 @@ def apart(value: float, first: Any, second: Any, z: float) -> Difference:
 
 
 def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
-    """The table, and which rows are certain: all tasks are one family of tests, groups of tasks another."""
+    """The table, and which rows are certain.
+
+    All tasks are one family of tests, and groups of tasks another; changes of what is asked for are one, and those of
+    the other classes another.
+    """
     table = pd.DataFrame(rows, columns=columns[:-1])
     p = table["p_value"].to_numpy(dtype=float)
-    whole = (table["group"] == EVERYTHING).to_numpy() if "group" in table else np.zeros(len(p), dtype=bool)
+    first = (table["group"] == EVERYTHING if "group" in table else table["asked"]).to_numpy(dtype=bool)
     certain = np.zeros(len(p), dtype=bool)
-    for family in (whole, ~whole):
+    for family in (first, ~first):
         certain[family] = holm(p[family], confidence)
     return table.assign(certain=certain)
 

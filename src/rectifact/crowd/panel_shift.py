@@ -13,6 +13,7 @@ from rectifact.crowd.data.names import in_words, matched, object_array, plain, s
 from rectifact.crowd.data.people import Panel
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import MODEL, MOST_CLASSES, Biases, biases_of, by_worker, holm
+from rectifact.crowd.panel_leaning import MOST_LEANINGS, leaning_sentences
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, deviations
 from rectifact.crowd.reference import PEOPLE, Reference
 
@@ -34,7 +35,7 @@ def biases_by(reference: Reference, panel: Panel, names: tuple[Any, ...], groups
     options: dict[str, Any] = {"against": reference.name, "confidence": confidence}
     options |= {"left_out": panel.is_person if reference.name == PEOPLE else None}
     measured = answers, reference.posteriors, reference.truth
-    found = biases_of(*measured, classes=classes, groups=groups, **options)
+    found = biases_of(*measured, classes=classes, asked=tuple(chosen), groups=groups, **options)
     return replace(found, shifts=shifts_of(*measured, panel.scale.values, **options)) if is_grade else found
 
 
@@ -163,10 +164,9 @@ def shift_words(row: Any, confidence: float) -> str:
 
 def bias_summary(found: Any) -> str:
     """The certain biases by gold labels or people, where there are both by both; or that there is none."""
-    said = bias_sentences(found.biases)[:MOST_BIASES]
-    other = found.biases_by_people
-    theirs = [] if other is None else bias_sentences(other)[:MOST_BIASES]
-    if said:
+    said, other = _sentences(found.biases), found.biases_by_people
+    theirs = [] if other is None else _sentences(other)
+    if bias_sentences(found.biases):
         return " ".join([*said, *theirs])
     table = found.biases.table
     judges = [found.panel.name(w) for w in range(found.panel.n_judges)]
@@ -175,10 +175,15 @@ def bias_summary(found: Any) -> str:
         return " ".join(theirs)
     by = "By gold labels, no" if theirs else "No"
     none = f"{by} bias of a judge is more than chance explains{found.biases.together()}; {_reach(whole)}."
-    return " ".join([*theirs, none])
+    return " ".join([*theirs, none, *said])
 
 
-def bias_sentences(found: Any) -> list[str]:
+def _sentences(found: Biases) -> list[str]:
+    """Some biases, and some leanings, which are news of their own."""
+    return [*bias_sentences(found)[:MOST_BIASES], *leaning_sentences(found)[:MOST_LEANINGS]]
+
+
+def bias_sentences(found: Biases) -> list[str]:
     """The certain biases, those of mean grades first."""
     if found.shifts is None:
         return found.words()

@@ -23,6 +23,7 @@ from rectifact.crowd.panel_caution import (
 )
 from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
+from rectifact.crowd.panel_leaning import judges_leaning
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
 from rectifact.crowd.rate_words import pairs_words
@@ -290,7 +291,7 @@ def _labels_sentence(found: Any) -> str:
 
 
 def _people_sentence(found: Any) -> str:
-    parts = [agreement_words(found, short=True), replacing(found)]
+    parts = [agreement_words(found, short=True), replacing(found), judges_leaning(found)]
     families = families_of(found.pairs)
     parts += [f"{who_all(names)} are {_alike(names)}, and count as one" for names in families[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)
