@@ -129,6 +129,7 @@ OTHERS = {
         "panel_words",
         "panel_caution",
         "panel_choice",
+        "panel_changes",
         "panel_gap",
         "panel_leaning",
         "panel_misses",

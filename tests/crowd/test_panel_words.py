@@ -58,7 +58,7 @@ def test_gold_labels_do_not_hide_a_bias_against_people(found):
     summary = " ".join(found.words())
     assert "lax grades 0." in summary
     assert "higher than people on average" in summary
-    assert found.biases_by_people.shifts.set_index("worker").loc["lax", "certain"]
+    assert found.biases_by_people.shifts.set_index(["group", "worker"]).loc[("all tasks", "lax"), "certain"]
     assert set(found.biases.table["class"]) == {"4 or 5"}  # what is asked for, not each grade by itself
     assert "when 6 are tested together" in found.biases.together()
 
@@ -67,7 +67,8 @@ def test_with_all_labels_known_a_shift_is_a_difference_of_means():
     answers, _, truth = graded()
     read = read_answers(answers[["task", "worker", "label"]])
     known = np.searchsorted(read.classes, truth[read.tasks.astype(int)])
-    table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels").set_index("worker")
+    table, _ = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
+    table = table.set_index("worker")
     for name, rows in answers.groupby("worker"):
         wrong = rows["label"].to_numpy() - truth[rows["task"]]
         assert_allclose(table.loc[name, "shift"], wrong.mean(), atol=1e-9)
@@ -82,7 +83,7 @@ def test_shifts_cover_the_planted_ones(n_gold):
         answers, gold, truth = graded(seed, n_gold=n_gold)
         read = read_answers(answers[["task", "worker", "label"]])
         known = read.known((gold.index.to_numpy(), gold.to_numpy()))
-        table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
+        table, _ = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
         for row in table[table["labels"] >= 10].to_dict("records"):
             own = answers[answers["worker"] == row["worker"]]
             covered.append(row["low"] <= (own["label"].to_numpy() - truth[own["task"]]).mean() <= row["high"])

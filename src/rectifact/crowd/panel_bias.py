@@ -12,7 +12,8 @@ from scipy.special import ndtr
 from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import in_words, plain, plain_text
-from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.events import EVERYTHING, labels_that_decide, members_of
+from rectifact.crowd.panel_changes import apart, true_classes, usual_change
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
 from rectifact.crowd.rate_tables import group_pairs
 
@@ -44,14 +45,17 @@ class Biases:
     confidence : float
         Probability of the intervals.
     shifts : DataFrame or None
-        For grades, how much too high each worker grades on average, see
+        For grades, how much too high each worker grades on average, for all tasks and by ``group``, see
         :func:`rectifact.crowd.panel_shift.shifts_of`.
+    shift_changes : DataFrame or None
+        For grades, how that differs between groups.
     """
 
     table: pd.DataFrame
     changes: pd.DataFrame
     confidence: float
     shifts: pd.DataFrame | None = None
+    shift_changes: pd.DataFrame | None = None
 
     def together(self) -> str:
         """How many biases were tested together, as the end of a clause; empty if it was one."""
@@ -144,9 +148,7 @@ def biases_of(
     k = len(answers.classes)
     wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))
     truth = np.full(len(answers.tasks), -1) if known is None else known
-    members = {EVERYTHING: np.ones(len(truth), dtype=bool)}
-    if groups is not None:
-        members |= {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
+    members = members_of(len(truth), groups)
     compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
     rows: list[list[Any]] = []
     changes: list[list[Any]] = []
@@ -155,6 +157,8 @@ def biases_of(
         of_class = np.where(truth >= 0, np.isin(truth, chosen).astype(np.int64), -1)
         posterior = posteriors[:, chosen].sum(axis=1)
         view = _View(of_class, posterior, _predicted(posterior, of_class), deviations(confidence))
+        right = np.isin(np.arange(k), chosen).astype(float)
+        true = true_classes(posteriors, truth, right, view.predicted)
         for w, task, label in by_worker(answers, compared):
             head = [plain(answers.workers[w]), _named(answers, chosen)]
             found = _in_groups(np.isin(label, chosen), task, members, view)
@@ -163,12 +167,13 @@ def biases_of(
                 if chosen in sets:
                     rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
             for first, second in group_pairs([name for name in found if name != EVERYTHING]):
-                usual = _usual_change(np.isin(label, chosen), task, [members[first], members[second]], view)
+                both = members[first], members[second]
+                usual = usual_change(np.isin(label, chosen).astype(float), right, true, task, both)
                 figures = _figures(_change(found[first][0], found[second][0], view.z, usual))
                 measured = against if found[first][3] else MODEL
                 changes.append([*head, chosen == asked, first, second, *figures, measured])
     changes.sort(key=lambda row: not row[2])
-    return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
+    return Biases(with_certain(rows, COLUMNS, confidence), with_certain(changes, CHANGES, confidence), confidence)
 
 
 def _named(answers: Answers, chosen: tuple[int, ...]) -> Any:
@@ -198,25 +203,18 @@ def by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, 
 def _in_groups(
     says: NDArray[np.bool_], task: NDArray[Any], members: dict[Any, NDArray[np.bool_]], view: _View
 ) -> dict[Any, tuple[Difference, int, int, bool]]:
-    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide.
-
-    Groups are compared with each other: labels decide in all of them, or in none.
-    """
-    counts = {name: int((some[task] & (view.known[task] >= 0)).sum()) for name, some in members.items()}
-    fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
+    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide."""
     found = {}
-    for name, some in members.items():
-        here = some[task]
-        if not here.any():
-            continue
-        by_labels = (counts[name] if name == EVERYTHING else fewest) >= LEAST_LABELS
+    counts, decide = labels_that_decide(view.known[task] >= 0, {name: some[task] for name, some in members.items()})
+    for name, n_labels in counts.items():
+        here, by_labels = members[name][task], decide[name]
         where = task[here]
         one = (
             _against_labels(says[here], view.known[where], view.predicted[where], view.z)
             if by_labels
             else _against_model(says[here], view.posterior[where], view.z)
         )
-        found[name] = one, int(here.sum()), counts[name], by_labels
+        found[name] = one, int(here.sum()), n_labels, by_labels
     return found
 
 
@@ -274,40 +272,7 @@ def _change(first: Difference, second: Difference, z: float, usual: float) -> Di
     return apart(second.value - first.value - usual, first, second, z)
 
 
-def _usual_change(says: NDArray[np.bool_], task: NDArray[Any], members: list[NDArray[np.bool_]], view: _View) -> float:
-    """How much the bias of a worker who errs alike in both groups changes because the class is rarer in one of them.
-
-    Errors draw every rate towards the middle: whoever is wrong in one case of ten gives a rare class too often, and a
-    common one too rarely.
-    """
-    known, predicted = view.known[task], view.predicted[task]
-    true = np.where(known >= 0, known, predicted)
-    over, under = (says * (1 - true)).sum() / max((1 - true).sum(), 1.0), (~says * true).sum() / max(true.sum(), 1.0)
-    first, second = (float(true[some[task]].mean()) for some in members)
-    return float((first - second) * (over + under))
-
-
-def apart(value: float, first: Any, second: Any, z: float) -> Difference:
-    """An interval for the second minus the first, from their own intervals of ``z`` standard deviations.
-
-    Both have ``value``, ``low`` and ``high``. The ends combine as in :func:`prediction_powered.difference`; for figures
-    from the same tasks, which rise and fall together, the interval is rather too long.
-
-    Examples
-    --------
-    >>> one, other = Difference(0.5, 0.4, 0.6, 0), Difference(0.7, 0.6, 0.8, 0)
-    >>> found = apart(0.2, one, other, 1.96)
-    >>> round(found.low, 2), round(found.high, 2), round(found.p_value, 3)
-    (0.06, 0.34, 0.006)
-    """
-    down = float(np.hypot(second.value - second.low, first.high - first.value))
-    up = float(np.hypot(second.high - second.value, first.value - first.low))
-    reach = down if value > 0 else up
-    p_value = float(2 * ndtr(-z * abs(value) / reach)) if reach > 0 else float(value == 0)
-    return Difference(value, value - down, value + up, p_value)
-
-
-def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
+def with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
     """The table, and which rows are certain.
 
     All tasks are one family of tests, and groups of tasks another; changes of what is asked for are one, and those of
@@ -315,7 +280,11 @@ def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) 
     """
     table = pd.DataFrame(rows, columns=columns[:-1])
     p = table["p_value"].to_numpy(dtype=float)
-    first = (table["group"] == EVERYTHING if "group" in table else table["asked"]).to_numpy(dtype=bool)
+    first = np.zeros(len(p), dtype=bool)
+    if "group" in table:
+        first = (table["group"] == EVERYTHING).to_numpy()
+    elif "asked" in table:
+        first = table["asked"].to_numpy(dtype=bool)
     certain = np.zeros(len(p), dtype=bool)
     for family in (first, ~first):
         certain[family] = holm(p[family], confidence)

@@ -196,7 +196,8 @@ def _shifted(found: Any, judge: Any) -> str:
     for biases in (found.biases, found.biases_by_people):
         if biases is None or biases.shifts is None:
             continue
-        rows = biases.shifts[biases.shifts["certain"] & (biases.shifts["worker"] == judge)]
+        shifts = biases.shifts[biases.shifts["group"] == EVERYTHING]
+        rows = shifts[shifts["certain"] & (shifts["worker"] == judge)]
         if len(rows):
             row = rows.iloc[0]
             high = "high" if row["shift"] > 0 else "low"

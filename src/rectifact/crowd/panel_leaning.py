@@ -15,10 +15,11 @@ MOST_JUDGES = 8
 
 
 def leaning_sentences(found: Biases) -> list[str]:
-    """The largest leaning of each worker that is certain, in sentences."""
-    rows = _certain(found)
-    first = [_largest(rows[rows["worker"] == worker]) for worker in rows["worker"].unique()]
-    return [leaning_words(row, found.confidence) for row in first]
+    """The largest leaning of each worker that is certain, in sentences; those of mean grades first."""
+    first: dict[Any, Any] = {}
+    for rows in _tables(found):
+        first = {worker: _largest(rows[rows["worker"] == worker]) for worker in rows["worker"].unique()} | first
+    return [leaning_words(row, found.confidence) for row in first.values()]
 
 
 def leaning_words(row: Any, confidence: float) -> str:
@@ -30,12 +31,15 @@ def leaning_words(row: Any, confidence: float) -> str:
     >>> print(leaning_words(row | {"low": -0.21, "high": -0.05, "against": "people"}, 0.95))
     gpt leans to pass more in v1 than in v2, by 13.0 points, beyond the difference that people see (95% interval 5.0 to
     21.0).
+    >>> row = {"worker": "gpt", "first": "v1", "second": "v2", "change": 0.7, "low": 0.4, "high": 1.0}
+    >>> print(leaning_words(row | {"against": "gold labels"}, 0.95))
+    gpt leans to higher grades in v2 than in v1, by 0.70, beyond the true difference (95% interval 0.40 to 1.00).
     """
     sign = 1 if row["change"] >= 0 else -1
-    low, high = sorted([100 * sign * row["low"], 100 * sign * row["high"]])
+    low, high = (_figure(row, end) for end in sorted([sign * row["low"], sign * row["high"]]))
     return (
         f"{in_words(row['worker'])} {_what(row)}, by {_size(row)}, {_beyond(row['against'])} ({confidence:.0%} "
-        f"interval {low:.1f} to {high:.1f})."
+        f"interval {low} to {high})."
     )
 
 
@@ -44,11 +48,11 @@ def leaning_of(found: Any, judge: Any, *, size: bool = True) -> str:
     for biases in (found.biases, found.biases_by_people):
         if biases is None:
             continue
-        rows = _certain(biases)
-        rows = rows[(rows["worker"] == judge) & (rows["against"] != MODEL)]
-        if len(rows):
-            row = _largest(rows)
-            return f"{_what(row)} (by {_size(row)})" if size else _what(row)
+        for rows in _tables(biases):
+            own = rows[(rows["worker"] == judge) & (rows["against"] != MODEL)]
+            if len(own):
+                row = _largest(own)
+                return f"{_what(row)} (by {_size(row)})" if size else _what(row)
     return ""
 
 
@@ -60,25 +64,33 @@ def judges_leaning(found: Any) -> str:
     return sentence(words, MOST_JUDGES) if words else ""
 
 
-def _certain(found: Biases) -> pd.DataFrame:
-    return found.changes[found.changes["certain"]]
+def _tables(found: Biases) -> list[pd.DataFrame]:
+    """The changes that are certain: of mean grades, and of classes."""
+    tables = (found.shift_changes, found.changes)
+    return [table[table["certain"]] for table in tables if table is not None]
 
 
 def _largest(rows: Any) -> Any:
     """The largest change, of the classes that were asked for if they have one."""
-    asked = rows[rows["asked"].astype(bool)]
+    asked = rows[rows["asked"].astype(bool)] if "asked" in rows else rows
     some = asked if len(asked) else rows
     return some.loc[some["change"].abs().idxmax()]
 
 
 def _what(row: Any) -> str:
     more, less = (row["second"], row["first"])[:: 1 if row["change"] >= 0 else -1]
+    if "class" not in row:
+        return f"leans to higher grades in {more} than in {less}"
     name = plain_text(row["class"])
     return f"leans to {repr(name) if name[-1:].isdigit() else name} more in {more} than in {less}"
 
 
 def _size(row: Any) -> str:
-    return f"{100 * abs(row['change']):.1f} points"
+    return f"{_figure(row, abs(row['change']))}{' points' if 'class' in row else ''}"
+
+
+def _figure(row: Any, value: float) -> str:
+    return f"{100 * value:.1f}" if "class" in row else f"{value:.2f}"
 
 
 def _beyond(against: str) -> str:
