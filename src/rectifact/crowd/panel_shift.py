@@ -154,7 +154,9 @@ def _shift(said: Floats, task: NDArray[Any], view: _View, by_gold: bool) -> tupl
     return by_labels(wrong, far[known], far, view.confidence)
 
 
-def by_labels(wrong: Floats, far: Floats, everywhere: Floats, confidence: float) -> tuple[float, float, float, float]:
+def by_labels(
+    wrong: Floats, far: Floats, everywhere: Floats, confidence: float, tuning: float | None = None
+) -> tuple[float, float, float, float]:
     """The mean of a difference that labels show, its interval, and the p-value of none.
 
     Parameters
@@ -166,9 +168,12 @@ def by_labels(wrong: Floats, far: Floats, everywhere: Floats, confidence: float)
     everywhere : array of shape (n_tasks,)
         The same for all tasks: it takes out of the mean what chance has put into it by drawing these tasks.
     confidence : float
+    tuning : float, default None
+        How far that is used, from 0 to 1; None for what makes the interval shortest.
     """
     n, spread = len(wrong), float(far.var())
-    tuning = 0.0 if spread == 0 else float(np.clip(np.cov(wrong, far, bias=True)[0, 1] / spread, 0, 1))
+    if tuning is None:
+        tuning = 0.0 if spread == 0 else float(np.clip(np.cov(wrong, far, bias=True)[0, 1] / spread, 0, 1))
     rest = wrong - tuning * far
     value = float(rest.mean() + tuning * everywhere.mean())
     common = 2 * tuning * float(np.cov(rest, far, bias=True)[0, 1])
