@@ -135,6 +135,7 @@ OTHERS = {
         "panel_misses",
         "panel_rates",
         "panel_replacement",
+        "panel_reprs",
         "panel_shift",
         "planner",
         "quantity",

@@ -224,6 +224,12 @@ def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     assert names[:6] == ["all tasks", "v1", "v2", *by_people]
 
 
+def test_the_decision_names_every_judge_where_there_are_few(found):
+    judges = found.replacement.judges.iloc[[0] * 7].assign(judge=list("abcdefg"), decision=RESERVED)
+    one = replace(found, pairs=[], replacement=replace(found.replacement, judges=judges))
+    assert "a, b, c, d, e, f and g pass the test with reservations" in panel_choice.replacing(one)
+
+
 @pytest.mark.parametrize("positive", ["pass", "fail"])
 @pytest.mark.parametrize("unsure", [False, True])
 def test_a_judge_that_leans_to_the_positive_class_in_a_version_has_a_reservation(positive, unsure):

@@ -28,6 +28,9 @@ SAME = 0.98
 LEAST_BIAS = 0.1
 """Bias from which on a judge may be ruled out, however little epsilon allows."""
 
+MOST_NAMED = 8
+"""Judges with the same decision who are named."""
+
 JOINT = "the joint label of all judges"
 
 
@@ -120,22 +123,26 @@ def replacing(found: Any) -> str:
         who = [f"all {len(single)} judges"]
     if not who and not by[RESERVED] and not by[RULED_OUT] and by[TOO_FEW]:
         return "people answered too few tasks to say whether judges may replace them"
-    parts = [f"{sentence(who, 4)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"]
+    parts = [
+        f"{sentence(who, MOST_NAMED)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"
+    ]
     if by[RESERVED]:
         names = _one_of_each(by[RESERVED], found.pairs)
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
         why = shared_reason(found, by[RESERVED])
-        parts.append(f"{sentence(names, 4)} {verb}{why}")
+        parts.append(f"{sentence(names, MOST_NAMED)} {verb}{why}")
     if who and len(by[FAILS]) == len(single):
         parts.append("no single judge passes the test")
     elif who and by[FAILS]:
         names = _one_of_each(by[FAILS], found.pairs)
-        parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass the test")
+        parts.append(f"{sentence(names, MOST_NAMED)} {'does' if len(names) == 1 else 'do'} not pass the test")
     if by[RULED_OUT]:
         names = _one_of_each(by[RULED_OUT], found.pairs)
-        parts.append(f"{sentence(names, 4)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
+        parts.append(f"{sentence(names, MOST_NAMED)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
     if by[TOO_FEW]:
-        parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
+        parts.append(
+            f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), MOST_NAMED)}, people answered too few tasks to say"
+        )
     return "; ".join(parts)
 
 
