@@ -236,6 +236,11 @@ def records() -> list[Any]:
     model = DawidSkene().fit(crowd.answers)
     model.calibrate(dict(zip(model.tasks_[:50].tolist(), model.labels_[:50].tolist(), strict=True)))
     tables = [rectifact.agreement(crowd.answers, n_resamples=20), model.labels_needed(0.01), model.calibration_]
+    group = {task: f"version {task % 20}" for task in model.tasks_.tolist()}
+    with warnings.catch_warnings(action="ignore"):  # few labels in each group
+        tables += [rectifact.rate(crowd.answers, crowd.truth[:40], positive=1, by=by) for by in (None, group)]
+    judges, people = (crowd.answers[crowd.answers["worker"].isin(who)] for who in ([0, 1], [2, 3, 4]))
+    tables.append(rectifact.alternative_annotator_test(judges, people))
     sets = [crowd, make_topics(n_samples=50, n_features=9, n_topics=2), make_dots(size=8, grid=8)]
     models = [ANDNMF(3, init=np.ones((3, 20))), NMD(missing=np.zeros((100, 20), dtype=bool))]
     chosen = select(SymNMF(affinity="precomputed"), BLOCKS, [2, 3], random_state=0)
@@ -249,6 +254,18 @@ def test_nothing_shows_all_its_numbers() -> None:
         assert "array(" not in text
         assert len(text) < 500, text
     assert repr(ANDNMF(3, init=np.ones((3, 20)))) == "ANDNMF(init=<array of shape (3, 20)>, n_components=3)"
+
+
+def test_results_show_their_figures() -> None:
+    crowd = make_crowd(120, 5, 2, random_state=0)
+    by = {task: "ab"[task % 2] for task in range(120)}
+    found = rectifact.rate(crowd.answers, crowd.truth[:60], positive=1, by=by)
+    for row in found.rates.to_dict("records"):
+        assert f"{row['group']} {row['rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})" in repr(found)
+    assert f"b minus a {100 * found.differences['difference'][0]:+.1f} points" in repr(found)
+    agreed = rectifact.agreement(crowd.answers, n_resamples=20)
+    alpha = agreed.overall.set_index("coefficient")["value"]["Krippendorff's alpha"]
+    assert f"Krippendorff's alpha {alpha:.2f} (" in repr(agreed)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from rectifact.crowd.advice.budget import WORTHWHILE
 from rectifact.crowd.copies import Pair
 from rectifact.crowd.data.humans import consensus
 from rectifact.crowd.panel_accuracy import Lead, accuracy_words
+from rectifact.crowd.panel_bias import biases_of
 from rectifact.crowd.panel_caution import half_shown, opposed
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.panel_shift import shifts_of
@@ -57,7 +58,7 @@ def test_gold_labels_do_not_hide_a_bias_against_people(found):
     summary = " ".join(found.words())
     assert "lax grades 0." in summary
     assert "higher than people on average" in summary
-    assert found.biases_by_people.shifts.set_index("worker").loc["lax", "certain"]
+    assert found.biases_by_people.shifts.set_index(["group", "worker"]).loc[("all tasks", "lax"), "certain"]
     assert set(found.biases.table["class"]) == {"4 or 5"}  # what is asked for, not each grade by itself
     assert "when 6 are tested together" in found.biases.together()
 
@@ -66,7 +67,8 @@ def test_with_all_labels_known_a_shift_is_a_difference_of_means():
     answers, _, truth = graded()
     read = read_answers(answers[["task", "worker", "label"]])
     known = np.searchsorted(read.classes, truth[read.tasks.astype(int)])
-    table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels").set_index("worker")
+    table, _ = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
+    table = table.set_index("worker")
     for name, rows in answers.groupby("worker"):
         wrong = rows["label"].to_numpy() - truth[rows["task"]]
         assert_allclose(table.loc[name, "shift"], wrong.mean(), atol=1e-9)
@@ -81,7 +83,7 @@ def test_shifts_cover_the_planted_ones(n_gold):
         answers, gold, truth = graded(seed, n_gold=n_gold)
         read = read_answers(answers[["task", "worker", "label"]])
         known = read.known((gold.index.to_numpy(), gold.to_numpy()))
-        table = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
+        table, _ = shifts_of(read, read.shares(), known, read.classes.astype(float), against="gold labels")
         for row in table[table["labels"] >= 10].to_dict("records"):
             own = answers[answers["worker"] == row["worker"]]
             covered.append(row["low"] <= (own["label"].to_numpy() - truth[own["task"]]).mean() <= row["high"])
@@ -222,7 +224,15 @@ def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     assert names[:6] == ["all tasks", "v1", "v2", *by_people]
 
 
-def test_a_judge_that_favours_a_version_has_a_reservation():
+def test_the_decision_names_every_judge_where_there_are_few(found):
+    judges = found.replacement.judges.iloc[[0] * 7].assign(judge=list("abcdefg"), decision=RESERVED)
+    one = replace(found, pairs=[], replacement=replace(found.replacement, judges=judges))
+    assert "a, b, c, d, e, f and g pass the test with reservations" in panel_choice.replacing(one)
+
+
+@pytest.mark.parametrize("positive", ["pass", "fail"])
+@pytest.mark.parametrize("unsure", [False, True])
+def test_a_judge_that_leans_to_the_positive_class_in_a_version_has_a_reservation(positive, unsure):
     rng = np.random.default_rng(11)
     truth, second = rng.random(500) < 0.6, np.arange(500) % 2 == 1
     said = {name: truth ^ (rng.random(500) > 0.9) for name in ("gpt", "claude", "ann", "bob", "cai")}
@@ -230,14 +240,41 @@ def test_a_judge_that_favours_a_version_has_a_reservation():
     fan[second & ~truth & (rng.random(500) < 0.4)] = True
     fan[~second & truth & (rng.random(500) < 0.25)] = False
     said["fan"] = fan
-    rows = [(i, name, votes[i], "ab"[int(second[i])]) for name, votes in said.items() for i in range(500)]
+    rows = [
+        (i, name, ["fail", "pass"][int(votes[i])], "ab"[int(second[i])])
+        for name, votes in said.items()
+        for i in range(500)
+    ]
     table = pd.DataFrame(rows, columns=["task", "worker", "label", "version"])
-    one = evaluate(table, people=["ann", "bob", "cai"], positive=True, by="version", gold=dict(enumerate(truth[:200])))
+    if unsure:
+        table.loc[(rng.random(len(table)) < 0.04) & table["worker"].isin(["gpt", "claude", "fan"]), "label"] = "unsure"
+    with warnings.catch_warnings(action="ignore"):
+        one = evaluate(table, people=["ann", "bob", "cai"], positive=positive, by="version")
     judges = one.replacement.judges.set_index("judge")
+    more, less = "ba" if positive == "pass" else "ab"
+    leaning = f"leans to {positive} more in {more} than in {less}"
     assert judges["decision"]["fan"] == RESERVED
-    assert judges["reservation"]["fan"].startswith("favours b (leans to True ")
-    assert not judges["reservation"][["gpt", "claude"]].str.contains("favours").any()
-    assert "(fan favours b)" in one.decision()[-2]
+    assert f"{leaning} (by " in judges["reservation"]["fan"]
+    assert not judges["reservation"][["gpt", "claude"]].str.contains("leans").any()
+    assert one.decision()[1].endswith(f"; fan {leaning}.")
+    assert f"fan {leaning}, by " in " ".join(one.words())
+
+
+def test_classes_whose_share_is_asked_for_count_as_one_in_comparisons_of_groups():
+    rng = np.random.default_rng(3)
+    truth, second = rng.integers(0, 3, 900), np.arange(900) % 2
+    generous = np.where((second == 1) & (truth == 0) & (rng.random(900) < 0.5), rng.integers(1, 3, 900), truth)
+    table = pd.DataFrame({"fair": truth, "generous": generous}).rename_axis("task").reset_index()
+    answers = read_answers(table.melt("task", var_name="worker", value_name="label"))
+    number = answers.tasks.astype(int)
+    groups = second[number], np.array(["v1", "v2"])
+    found = biases_of(answers, answers.shares(), truth[number], against="gold labels", asked=(1, 2), groups=groups)
+    row = found.changes.query("worker == 'generous' and asked").iloc[0]
+    upgraded = ((generous > 0) & (truth == 0))[second == 1].mean()
+    assert row["class"] == "1 or 2"
+    assert_allclose(row["change"], upgraded, atol=0.02)
+    assert row["certain"]
+    assert set(found.table["class"]) == {0, 1, 2}
 
 
 def test_people_may_come_as_a_table_with_names_of_its_own(found, tmp_path):

@@ -1,6 +1,7 @@
 """Rates against plain formulas, on planted judges and people, with odd inputs, and on panels of LLM judges."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from rectifact.crowd.events import Judged
 from rectifact.crowd.labels_for import labels_for, labels_for_difference
 from rectifact.crowd.panel_rates import rates_of
 from rectifact.crowd.prediction_powered import GUARD, Share, deviations, difference, share, wilson
+from rectifact.crowd.quantity import Quantity
+from rectifact.crowd.rate_words import difference_words
 from rectifact.datasets import data_folders, load_judges
 
 Z = deviations(0.95)
@@ -487,3 +490,16 @@ def test_intervals_cover_planted_shares_close_to_the_end(shares):
 def test_no_p_value_is_zero():
     none, all_ = (Share(value, 1e6, 10**6, 10**6, 1e6, 0) for value in (0.0, 1.0))
     assert 0 < difference(none, all_, Z).p_value < 1e-50
+
+
+def test_an_interval_of_one_of_several_comparisons_is_said_to_be_of_it_alone():
+    table = {"first": ["a", "a", "b"], "second": ["b", "c", "c"], "difference": [0.1, 0.3, 0.01]}
+    table |= {"low": [0.01, 0.2, -0.1], "high": [0.19, 0.4, 0.12], "p_value": [0.03, 1e-6, 0.8], "pairs": [0, 0, 0]}
+    found = SimpleNamespace(differences=pd.DataFrame(table), quantity=Quantity.share(["pass"]), confidence=0.95)
+    one, sure, none = difference_words(found)
+    assert "is for this comparison alone" in one
+    assert ": not more than chance explains" in one
+    assert ": more than chance explains" in sure
+    assert "alone" not in sure + none
+    found.differences = found.differences.head(1)
+    assert "alone" not in difference_words(found)[0]

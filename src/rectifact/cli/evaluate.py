@@ -219,7 +219,8 @@ def _facts(found: Evaluation) -> dict[str, Any]:
     def biases(of: Biases | None) -> Any:
         if of is None:
             return None
-        return {"biases": records(of.table), "leanings": records(of.changes), "shifts": records(of.shifts)}
+        tables = {"biases": of.table, "leanings": of.changes, "shifts": of.shifts, "shift_changes": of.shift_changes}
+        return {name: records(table) for name, table in tables.items()}
 
     def shares(of: Rates | None) -> dict[str, Any]:
         return {"rates": records(None if of is None else of.rates)} | {

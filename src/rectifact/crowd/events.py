@@ -244,3 +244,19 @@ def _surprise(event: Measured, members: Members, values: Floats) -> tuple[float,
     spread = float(values[members].var() * (w @ w - 1 / members.sum()))
     p_value = 2 * ndtr(-abs(labelled - everywhere) / np.sqrt(spread)) if spread > 0 else 1.0
     return float(p_value), labelled, everywhere
+
+
+def members_of(n_tasks: int, groups: tuple[NDArray[np.int64], NDArray[Any]] | None) -> dict[Any, Members]:
+    """Which tasks belong to each group, and all of them."""
+    named = {} if groups is None else {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
+    return {EVERYTHING: np.ones(n_tasks, dtype=bool)} | named
+
+
+def labels_that_decide(labelled: Members, by_group: Mapping[Any, Members]) -> tuple[dict[Any, int], dict[Any, bool]]:
+    """How many labels each group has that is not empty, and whether they decide in it.
+
+    Groups are compared with each other: labels decide in all of them, or in none.
+    """
+    counts = labels_by_group(labelled, {name: some for name, some in by_group.items() if some.any()})
+    fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
+    return counts, {name: (n if name == EVERYTHING else fewest) >= LEAST_LABELS for name, n in counts.items()}

@@ -12,7 +12,7 @@ from rectifact.core.errors import count
 from rectifact.crowd.data.names import in_words, plain, sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_shift import by_labels
-from rectifact.crowd.prediction_powered import LEAST_LABELS, Floats, Share, deviations, share
+from rectifact.crowd.prediction_powered import LEAST_LABELS, ROUNDING, Floats, Share, deviations, tuned_share
 from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
 
 BY = {"gold labels": " by gold labels", "people": ", as people label", "": ", if the model is right"}
@@ -52,7 +52,8 @@ def measured_accuracies(said: NDArray[np.int64], posteriors: Floats, truth: NDAr
     """The accuracy of workers by labels of some tasks, sharpened by how likely all their answers are to be right.
 
     The labels decide, see :func:`rectifact.crowd.prediction_powered.share`: posteriors of workers who share errors are
-    too sure of them, and an accuracy that rests on these alone is too high.
+    too sure of them, and an accuracy that rests on these alone is too high. Posteriors are used as far as they help all
+    workers together, and equally far for each, see :func:`common_tuning`, so that who is ahead does not depend on it.
 
     Parameters
     ----------
@@ -77,14 +78,42 @@ def measured_accuracies(said: NDArray[np.int64], posteriors: Floats, truth: NDAr
     >>> round(found[0].value, 2)
     0.75
     """
-    found = {}
+    found, tuning = {}, common_tuning(said, posteriors, truth)
     for worker, answer in enumerate(said.T):
         answered = np.flatnonzero(answer >= 0)
-        labelled = answered[truth[answered] >= 0]
-        if len(labelled) >= LEAST_LABELS:
-            right = (answer[labelled] == truth[labelled]).astype(np.float64)
-            found[worker] = share(right, posteriors[labelled, answer[labelled]], posteriors[answered, answer[answered]])
+        right, expected = _on_labels(answer, posteriors, truth)
+        if len(right) >= LEAST_LABELS:
+            found[worker] = tuned_share(right, expected, posteriors[answered, answer[answered]], tuning)
     return found
+
+
+def common_tuning(said: NDArray[np.int64], posteriors: Floats, truth: NDArray[np.int64]) -> float:
+    """How far posteriors help to tell on which tasks answers are right, from 0 to 1, the same for all workers.
+
+    It is the slope, within workers, of whether an answer is right on how likely that is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> said, truth = np.zeros((80, 2), dtype=int), np.arange(80) % 4 // 3
+    >>> sure = np.where(truth == 0, 0.9, 0.4)
+    >>> common_tuning(said, np.column_stack([sure, 1 - sure]), truth), common_tuning(said, np.ones((80, 2)), truth)
+    (1.0, 0.0)
+    """
+    together = own = 0.0
+    for answer in said.T:
+        right, expected = _on_labels(answer, posteriors, truth)
+        if len(right) >= LEAST_LABELS:
+            centred = expected - expected.mean()
+            together, own = together + float(centred @ right), own + float(centred @ centred)
+    return float(np.clip(together / own, 0, 1)) if own > ROUNDING else 0.0
+
+
+def _on_labels(answer: NDArray[np.int64], posteriors: Floats, truth: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Whether a worker's answers to tasks with a label are right, and how likely that was without it."""
+    labelled = np.flatnonzero((answer >= 0) & (truth >= 0))
+    right = (answer[labelled] == truth[labelled]).astype(np.float64)
+    return right, posteriors[labelled, answer[labelled]]
 
 
 def with_measured(table: pd.DataFrame, found: dict[int, Share], by: str) -> pd.DataFrame:
@@ -190,7 +219,7 @@ def leads_of(
     >>> lead.other, round(lead.value, 2), lead.certain
     ('mini', 0.16, True)
     """
-    rows = []
+    rows, tuning = [], None if truth is None else common_tuning(said, posteriors, truth)
     for other in others:
         both = np.flatnonzero((said[:, best] >= 0) & (said[:, other] >= 0))
         if not both.size:
@@ -204,7 +233,7 @@ def leads_of(
             if known.sum() < LEAST_LABELS:
                 continue
             right = [(answer[known] == truth[both][known]).astype(np.float64) for answer in pair]
-            figures = by_labels(right[0] - right[1], (first - second)[known], first - second, confidence)
+            figures = by_labels(right[0] - right[1], (first - second)[known], first - second, confidence, tuning)
         rows.append((plain(names[other]), *figures, len(both)))
     rows.sort(key=lambda row: row[4])
     found, certain = [], True

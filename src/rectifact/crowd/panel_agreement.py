@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError
-from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least, check_generator
 from rectifact.crowd import intraclass
 from rectifact.crowd.agreement import (
@@ -30,6 +29,7 @@ from rectifact.crowd.agreement import (
 )
 from rectifact.crowd.data.mixed import read_mixed_panel
 from rectifact.crowd.data.people import Panel, check_people
+from rectifact.crowd.panel_reprs import agreement_repr
 from rectifact.crowd.resampling import Bootstrap, Estimates, estimates
 
 MOST_WORKERS = 60
@@ -52,8 +52,7 @@ INCOMPLETE = "needs two tasks that all workers answered"
 MANY_VALUES = "needs classes; there are more than 100 different values"
 
 
-@short_repr
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Agreement:
     """How far workers agree, as tables with one row per coefficient.
 
@@ -83,6 +82,9 @@ class Agreement:
     pairs: pd.DataFrame
     level: Level
     confidence: float
+
+    def __repr__(self) -> str:
+        return agreement_repr(self)
 
     def table(self) -> pd.DataFrame:
         """All rows in one table: ``table`` says where they come from, ``first`` and ``second`` whom they are about."""

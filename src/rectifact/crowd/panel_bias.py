@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,10 @@ from scipy.special import ndtr
 from rectifact.crowd.advice.gold import cross_fitted
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.names import in_words, plain, plain_text
-from rectifact.crowd.events import EVERYTHING
+from rectifact.crowd.events import EVERYTHING, labels_that_decide, members_of
+from rectifact.crowd.panel_changes import apart, true_classes, usual_change
 from rectifact.crowd.prediction_powered import LEAST_LABELS, Difference, Floats, deviations, difference, share
+from rectifact.crowd.rate_tables import group_pairs
 
 MODEL = "the model"
 """What is compared with where there are no labels to compare with."""
@@ -23,7 +24,7 @@ MOST_CLASSES, MOST_WORKERS = 8, 1000
 """Classes and workers of which biases are measured."""
 
 COLUMNS = ["worker", "class", "group", "bias", "low", "high", "p_value", "tasks", "labels", "against", "certain"]
-CHANGES = ["worker", "class", "first", "second", "change", "low", "high", "p_value", "against", "certain"]
+CHANGES = ["worker", "class", "asked", "first", "second", "change", "low", "high", "p_value", "against", "certain"]
 
 
 @dataclass(frozen=True)
@@ -38,19 +39,23 @@ class Biases:
         ``tasks`` and of ``labels`` behind it; ``against`` what it was measured; and whether it is ``certain``, all
         workers and classes considered; biases within groups are considered together, apart from those of all tasks.
     changes : DataFrame
-        By worker and class, the bias in the ``second`` group minus that in the ``first``, and ``against`` what it was
-        measured.
+        By worker and class, the bias in the ``second`` group minus that in the ``first``, without what usual errors
+        explain, and ``against`` what it was measured. The classes whose share is ``asked`` for count as one, come
+        first, and are tested apart from the others.
     confidence : float
         Probability of the intervals.
     shifts : DataFrame or None
-        For grades, how much too high each worker grades on average, see
+        For grades, how much too high each worker grades on average, for all tasks and by ``group``, see
         :func:`rectifact.crowd.panel_shift.shifts_of`.
+    shift_changes : DataFrame or None
+        For grades, how that differs between groups.
     """
 
     table: pd.DataFrame
     changes: pd.DataFrame
     confidence: float
     shifts: pd.DataFrame | None = None
+    shift_changes: pd.DataFrame | None = None
 
     def together(self) -> str:
         """How many biases were tested together, as the end of a clause; empty if it was one."""
@@ -58,13 +63,11 @@ class Biases:
         return "" if n == 1 else f" when {n:,} are tested together"
 
     def words(self) -> list[str]:
-        """The largest bias of each worker that is certain, in sentences, the largest first; then changes."""
+        """The largest bias of each worker that is certain, in sentences, the largest first."""
         whole = self.table[(self.table["group"] == EVERYTHING) & self.table["certain"]]
         rows = whole.loc[whole["bias"].abs().sort_values(ascending=False, kind="stable").index]
         rows = rows.drop_duplicates("worker")
-        changes = self.changes[self.changes["certain"]]
-        said = [bias_words(row, self.confidence) for row in rows.to_dict("records")]
-        return said + [_change_words(row, self.confidence) for row in changes.to_dict("records")]
+        return [bias_words(row, self.confidence) for row in rows.to_dict("records")]
 
 
 def bias_words(row: Any, confidence: float) -> str:
@@ -91,21 +94,6 @@ def bias_words(row: Any, confidence: float) -> str:
     )
 
 
-def _change_words(row: Any, confidence: float) -> str:
-    more = "more" if row["change"] >= 0 else "less"
-    ends = f"{100 * row['low']:+z.1f} to {100 * row['high']:+z.1f}"
-    return (
-        f"{row['worker']} leans to {row['class']} {100 * abs(row['change']):.1f} points {more} in {row['second']} than "
-        f"in {row['first']}, {_beyond(row['against'])} ({confidence:.0%} interval {ends})."
-    )
-
-
-def _beyond(against: str) -> str:
-    if against == MODEL:
-        return "beyond the true difference, if the model is right"
-    return "beyond the difference that people see" if against == "people" else "beyond the true difference"
-
-
 def biases_of(
     answers: Answers,
     posteriors: Floats,
@@ -114,6 +102,7 @@ def biases_of(
     against: str,
     left_out: NDArray[np.bool_] | None = None,
     classes: Sequence[int | tuple[int, ...]] | None = None,
+    asked: tuple[int, ...] = (),
     groups: tuple[NDArray[np.int64], NDArray[Any]] | None = None,
     confidence: float = 0.95,
 ) -> Biases:
@@ -136,6 +125,8 @@ def biases_of(
         Workers who are not measured: those whose own answers the labels are.
     classes : sequence of int or of tuple, default None
         Numbers of the classes to look at, those in a tuple together; None for all, or for the last of two.
+    asked : tuple of int, default ()
+        Numbers of the classes whose share is asked for: changes between groups are first of all those of their share.
     groups : tuple, default None
         Number of the group of each task, -1 for none, and the names of the groups.
     confidence : float, default 0.95
@@ -157,31 +148,35 @@ def biases_of(
     k = len(answers.classes)
     wanted = list(classes) if classes is not None else [k - 1] if k == 2 else list(range(k))
     truth = np.full(len(answers.tasks), -1) if known is None else known
-    members = {EVERYTHING: np.ones(len(truth), dtype=bool)}
-    if groups is not None:
-        members |= {plain(name): groups[0] == g for g, name in enumerate(groups[1])}
+    members = members_of(len(truth), groups)
     compared = np.ones(len(answers.workers), dtype=bool) if left_out is None else ~left_out
     rows: list[list[Any]] = []
     changes: list[list[Any]] = []
-    for some in wanted:
-        chosen = list(some) if isinstance(some, tuple) else [some]
+    sets = [some if isinstance(some, tuple) else (some,) for some in wanted]
+    for chosen in dict.fromkeys([*sets, *([asked] if asked else [])]):
         of_class = np.where(truth >= 0, np.isin(truth, chosen).astype(np.int64), -1)
         posterior = posteriors[:, chosen].sum(axis=1)
         view = _View(of_class, posterior, _predicted(posterior, of_class), deviations(confidence))
+        right = np.isin(np.arange(k), chosen).astype(float)
+        true = true_classes(posteriors, truth, right, view.predicted)
         for w, task, label in by_worker(answers, compared):
             head = [plain(answers.workers[w]), _named(answers, chosen)]
             found = _in_groups(np.isin(label, chosen), task, members, view)
             for name, (one, n_tasks, n_labels, by_labels) in found.items():
                 measured = against if by_labels else MODEL
-                rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
-            for first, second in pairwise([name for name in found if name != EVERYTHING]):
-                usual = _usual_change(np.isin(label, chosen), task, [members[first], members[second]], view)
+                if chosen in sets:
+                    rows.append([*head, name, *_figures(one), n_tasks, n_labels, measured])
+            for first, second in group_pairs([name for name in found if name != EVERYTHING]):
+                both = members[first], members[second]
+                usual = usual_change(np.isin(label, chosen).astype(float), right, true, task, both)
                 figures = _figures(_change(found[first][0], found[second][0], view.z, usual))
-                changes.append([*head, first, second, *figures, against if found[first][3] else MODEL])
-    return Biases(_with_certain(rows, COLUMNS, confidence), _with_certain(changes, CHANGES, confidence), confidence)
+                measured = against if found[first][3] else MODEL
+                changes.append([*head, chosen == asked, first, second, *figures, measured])
+    changes.sort(key=lambda row: not row[2])
+    return Biases(with_certain(rows, COLUMNS, confidence), with_certain(changes, CHANGES, confidence), confidence)
 
 
-def _named(answers: Answers, chosen: list[int]) -> Any:
+def _named(answers: Answers, chosen: tuple[int, ...]) -> Any:
     """The name of a class, or of several that count together."""
     names = [plain(answers.classes[c]) for c in chosen]
     return names[0] if len(names) == 1 else " or ".join(map(plain_text, names))
@@ -208,25 +203,18 @@ def by_worker(answers: Answers, kept: NDArray[np.bool_]) -> Iterator[tuple[int, 
 def _in_groups(
     says: NDArray[np.bool_], task: NDArray[Any], members: dict[Any, NDArray[np.bool_]], view: _View
 ) -> dict[Any, tuple[Difference, int, int, bool]]:
-    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide.
-
-    Groups are compared with each other: labels decide in all of them, or in none.
-    """
-    counts = {name: int((some[task] & (view.known[task] >= 0)).sum()) for name, some in members.items()}
-    fewest = min([n for name, n in counts.items() if name != EVERYTHING], default=0)
+    """The bias of one worker in each group, with numbers of tasks and labels, and whether labels decide."""
     found = {}
-    for name, some in members.items():
-        here = some[task]
-        if not here.any():
-            continue
-        by_labels = (counts[name] if name == EVERYTHING else fewest) >= LEAST_LABELS
+    counts, decide = labels_that_decide(view.known[task] >= 0, {name: some[task] for name, some in members.items()})
+    for name, n_labels in counts.items():
+        here, by_labels = members[name][task], decide[name]
         where = task[here]
         one = (
             _against_labels(says[here], view.known[where], view.predicted[where], view.z)
             if by_labels
             else _against_model(says[here], view.posterior[where], view.z)
         )
-        found[name] = one, int(here.sum()), counts[name], by_labels
+        found[name] = one, int(here.sum()), n_labels, by_labels
     return found
 
 
@@ -284,46 +272,21 @@ def _change(first: Difference, second: Difference, z: float, usual: float) -> Di
     return apart(second.value - first.value - usual, first, second, z)
 
 
-def _usual_change(says: NDArray[np.bool_], task: NDArray[Any], members: list[NDArray[np.bool_]], view: _View) -> float:
-    """How much the bias of a worker who errs alike in both groups changes because the class is rarer in one of them.
+def with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
+    """The table, and which rows are certain.
 
-    Errors draw every rate towards the middle: whoever is wrong in one case of ten gives a rare class too often, and a
-    common one too rarely.
+    All tasks are one family of tests, and groups of tasks another; changes of what is asked for are one, and those of
+    the other classes another.
     """
-    known, predicted = view.known[task], view.predicted[task]
-    true = np.where(known >= 0, known, predicted)
-    over, under = (says * (1 - true)).sum() / max((1 - true).sum(), 1.0), (~says * true).sum() / max(true.sum(), 1.0)
-    first, second = (float(true[some[task]].mean()) for some in members)
-    return float((first - second) * (over + under))
-
-
-def apart(value: float, first: Any, second: Any, z: float) -> Difference:
-    """An interval for the second minus the first, from their own intervals of ``z`` standard deviations.
-
-    Both have ``value``, ``low`` and ``high``. The ends combine as in :func:`prediction_powered.difference`; for figures
-    from the same tasks, which rise and fall together, the interval is rather too long.
-
-    Examples
-    --------
-    >>> one, other = Difference(0.5, 0.4, 0.6, 0), Difference(0.7, 0.6, 0.8, 0)
-    >>> found = apart(0.2, one, other, 1.96)
-    >>> round(found.low, 2), round(found.high, 2), round(found.p_value, 3)
-    (0.06, 0.34, 0.006)
-    """
-    down = float(np.hypot(second.value - second.low, first.high - first.value))
-    up = float(np.hypot(second.high - second.value, first.value - first.low))
-    reach = down if value > 0 else up
-    p_value = float(2 * ndtr(-z * abs(value) / reach)) if reach > 0 else float(value == 0)
-    return Difference(value, value - down, value + up, p_value)
-
-
-def _with_certain(rows: list[list[Any]], columns: list[str], confidence: float) -> pd.DataFrame:
-    """The table, and which rows are certain: all tasks are one family of tests, groups of tasks another."""
     table = pd.DataFrame(rows, columns=columns[:-1])
     p = table["p_value"].to_numpy(dtype=float)
-    whole = (table["group"] == EVERYTHING).to_numpy() if "group" in table else np.zeros(len(p), dtype=bool)
+    first = np.zeros(len(p), dtype=bool)
+    if "group" in table:
+        first = (table["group"] == EVERYTHING).to_numpy()
+    elif "asked" in table:
+        first = table["asked"].to_numpy(dtype=bool)
     certain = np.zeros(len(p), dtype=bool)
-    for family in (whole, ~whole):
+    for family in (first, ~first):
         certain[family] = holm(p[family], confidence)
     return table.assign(certain=certain)
 

@@ -13,6 +13,7 @@ from rectifact.crowd.data.names import in_words, plain, plain_text, sentence
 from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_bias import holm
 from rectifact.crowd.panel_evidence import shared_reason, thin_evidence
+from rectifact.crowd.panel_leaning import leaning_of
 from rectifact.crowd.panel_misses import missed_classes
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import deviations
@@ -26,6 +27,9 @@ SAME = 0.98
 
 LEAST_BIAS = 0.1
 """Bias from which on a judge may be ruled out, however little epsilon allows."""
+
+MOST_NAMED = 8
+"""Judges with the same decision who are named."""
 
 JOINT = "the joint label of all judges"
 
@@ -69,7 +73,7 @@ def _ruled_out(found: Any, name: Any, decision: str, own: dict[Any, str]) -> str
 def _systematic(found: Any, judge: Any) -> bool:
     """Whether a judge errs in one direction for certain, which more tasks would not mend."""
     return bool(
-        _shifted(found, judge) or _biased(found, judge) or _leaning(found, judge) or judge in missed_classes(found)
+        _shifted(found, judge) or _biased(found, judge) or leaning_of(found, judge) or judge in missed_classes(found)
     )
 
 
@@ -119,30 +123,27 @@ def replacing(found: Any) -> str:
         who = [f"all {len(single)} judges"]
     if not who and not by[RESERVED] and not by[RULED_OUT] and by[TOO_FEW]:
         return "people answered too few tasks to say whether judges may replace them"
-    parts = [f"{sentence(who, 4)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"]
+    parts = [
+        f"{sentence(who, MOST_NAMED)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"
+    ]
     if by[RESERVED]:
         names = _one_of_each(by[RESERVED], found.pairs)
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
-        why = _favoured(found, by[RESERVED]) or shared_reason(found, by[RESERVED])
-        parts.append(f"{sentence(names, 4)} {verb}{why}")
+        why = shared_reason(found, by[RESERVED])
+        parts.append(f"{sentence(names, MOST_NAMED)} {verb}{why}")
     if who and len(by[FAILS]) == len(single):
         parts.append("no single judge passes the test")
     elif who and by[FAILS]:
         names = _one_of_each(by[FAILS], found.pairs)
-        parts.append(f"{sentence(names, 4)} {'does' if len(names) == 1 else 'do'} not pass the test")
+        parts.append(f"{sentence(names, MOST_NAMED)} {'does' if len(names) == 1 else 'do'} not pass the test")
     if by[RULED_OUT]:
         names = _one_of_each(by[RULED_OUT], found.pairs)
-        parts.append(f"{sentence(names, 4)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
+        parts.append(f"{sentence(names, MOST_NAMED)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
     if by[TOO_FEW]:
-        parts.append(f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), 4)}, people answered too few tasks to say")
+        parts.append(
+            f"for {sentence(_one_of_each(by[TOO_FEW], found.pairs), MOST_NAMED)}, people answered too few tasks to say"
+        )
     return "; ".join(parts)
-
-
-def _favoured(found: Any, judges: list[Any]) -> str:
-    """Which groups judges favour, for a decision that is about groups; empty if none does."""
-    leans = {judge: _leaning(found, judge).split(" (")[0] for judge in judges}
-    said = [f"{in_words(judge)} {words}" for judge, words in leans.items() if words]
-    return f" ({sentence(said, 4)})" if said else ""
 
 
 def _as_one(decisions: "pd.Series[Any]", pairs: Any) -> "pd.Series[Any]":
@@ -166,14 +167,13 @@ def _allowed(epsilon: float) -> str:
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
-    """What is wrong with some judges for certain: a bias, a group they favour, a class they miss, less accuracy."""
+    """What is wrong with some judges for certain: a bias, a leaning, a class they miss, less accuracy."""
     missed, accuracy, apart = missed_classes(found), _less_accurate(found), _less_agreeing(found)
     said = {}
     for judge in judges:
         bias = _shifted(found, judge) or _biased(found, judge)
-        favours = _leaning(found, judge)
         less = accuracy.get(judge, "") or apart.get(judge, "")
-        words = [text for text in (bias, favours, missed.get(judge, ""), less) if text]
+        words = [text for text in (bias, leaning_of(found, judge), missed.get(judge, ""), less) if text]
         if words:
             said[judge] = sentence(words)
     return said
@@ -198,26 +198,13 @@ def _bias_clause(row: Any) -> str:
     return f"says {plain_text(row['class'])} {100 * abs(row['bias']):.1f} points {how}"
 
 
-def _leaning(found: Any, judge: Any) -> str:
-    """The largest difference between biases of a judge in two groups that is certain, by gold labels or by people."""
-    for biases in (found.biases, found.biases_by_people):
-        if biases is None:
-            continue
-        rows = biases.changes[biases.changes["certain"] & (biases.changes["worker"] == judge)]
-        if len(rows):
-            row = rows.loc[rows["change"].abs().idxmax()]
-            more, less = (row["second"], row["first"])[:: 1 if row["change"] > 0 else -1]
-            size = 100 * abs(row["change"])
-            return f"favours {more} (leans to {plain_text(row['class'])} {size:.1f} points more there than in {less})"
-    return ""
-
-
 def _shifted(found: Any, judge: Any) -> str:
     """By how much a judge grades too high or too low for certain."""
     for biases in (found.biases, found.biases_by_people):
         if biases is None or biases.shifts is None:
             continue
-        rows = biases.shifts[biases.shifts["certain"] & (biases.shifts["worker"] == judge)]
+        shifts = biases.shifts[biases.shifts["group"] == EVERYTHING]
+        rows = shifts[shifts["certain"] & (shifts["worker"] == judge)]
         if len(rows):
             row = rows.iloc[0]
             high = "high" if row["shift"] > 0 else "low"

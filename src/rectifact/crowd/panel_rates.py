@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError
-from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels
 from rectifact.crowd.data.humans import gold_weights as read_weights
@@ -27,14 +26,14 @@ from rectifact.crowd.events import (
     warn_of_few,
 )
 from rectifact.crowd.grades import numbers_of
+from rectifact.crowd.panel_reprs import rates_repr
 from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.quantity import Quantity
 from rectifact.crowd.rate_tables import Sought, rate_tables
 from rectifact.crowd.rate_words import difference_words, rates_words
 
 
-@short_repr
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rates:
     """The share of a class, or the mean grade, for all tasks and by group, and the differences between groups.
 
@@ -74,6 +73,9 @@ class Rates:
     reference: str = "people"
     panel: str = "judges"
     selected: str = ""
+
+    def __repr__(self) -> str:
+        return rates_repr(self)
 
     def named(self, reference: str, panel: str) -> "Rates":
         """The same, in other words for the labels that decide and for those who judged all tasks."""

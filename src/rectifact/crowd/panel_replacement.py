@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError, count
-from rectifact.core.reprs import short_repr
 from rectifact.core.validation import check_at_least
 from rectifact.crowd.agreement import Level
 from rectifact.crowd.copies import fit_without_copies
@@ -18,6 +17,7 @@ from rectifact.crowd.data.names import in_words
 from rectifact.crowd.data.people import Panel, check_labels, read_panel
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import chosen
+from rectifact.crowd.panel_reprs import replacement_repr
 from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, RULED_OUT, Floats, Verdict, verdict_on
 
 TOGETHER = "panel (all judges)"
@@ -27,8 +27,7 @@ JUDGE_COLUMNS = ["judge", "decision", "winning_rate", "advantage", "people", "wi
 PERSON_COLUMNS = ["judge", "person", "tasks", "judge_as_good", "person_as_good", "p_value", "outcome"]
 
 
-@short_repr
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replacement:
     """The alternative annotator test of several judges.
 
@@ -59,6 +58,9 @@ class Replacement:
     least: int
     n_tasks: int = 0
     follows: tuple[Any, int, int] | None = None
+
+    def __repr__(self) -> str:
+        return replacement_repr(self)
 
     def words(self) -> list[str]:
         """The decision about each judge as a sentence."""

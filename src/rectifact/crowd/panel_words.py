@@ -23,9 +23,10 @@ from rectifact.crowd.panel_caution import (
 )
 from rectifact.crowd.panel_choice import replacing, reservation_words
 from rectifact.crowd.panel_gap import agreement_words, gap_words, who
+from rectifact.crowd.panel_leaning import judges_leaning
 from rectifact.crowd.panel_rates import Rates
 from rectifact.crowd.panel_shift import bias_summary
-from rectifact.crowd.rate_words import pairs_words
+from rectifact.crowd.rate_words import chance_words, pairs_words
 from rectifact.crowd.reference import PEOPLE, consensus_classes
 
 __all__ = ["accuracy_sentence", "agreement_words", "decision_words", "gap_words", "who", "words_of"]
@@ -273,9 +274,9 @@ def _and_panel(found: Any) -> str:
 def _difference_clause(row: Any, rates: Rates, n: int, it: str = "it") -> str:
     more = "higher" if row["difference"] >= 0 else "lower"
     shown = f"in {row['second']} {it} is {rates.quantity.size(row['difference'])} {more} than in {row['first']}"
-    together = "" if n == 1 else f", {n} comparisons considered"
-    verdict = "more" if row["p_value"] * n < 1 - rates.confidence else "which is not more"
-    return f"{shown} ({rates.quantity.changes(row)}{pairs_words(row)}), {verdict} than chance explains{together}"
+    verdict = chance_words(row, n, rates.confidence)
+    which = "which is " if verdict.startswith("not") else ""
+    return f"{shown} ({rates.quantity.changes(row)}{pairs_words(row)}), {which}{verdict}"
 
 
 def _labels_sentence(found: Any) -> str:
@@ -290,7 +291,7 @@ def _labels_sentence(found: Any) -> str:
 
 
 def _people_sentence(found: Any) -> str:
-    parts = [agreement_words(found, short=True), replacing(found)]
+    parts = [agreement_words(found, short=True), replacing(found), judges_leaning(found)]
     families = families_of(found.pairs)
     parts += [f"{who_all(names)} are {_alike(names)}, and count as one" for names in families[:2]]
     text = "; ".join(part.rstrip(".") for part in parts if part)

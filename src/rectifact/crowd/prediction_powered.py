@@ -209,6 +209,31 @@ def share(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats 
     return replace(by_labels, value=float(np.clip(value, 0, 1)), worth=float(alone * spread / left), tuning=tuning)
 
 
+def tuned_share(truth: Floats, predicted: Floats, everywhere: Floats, tuning: float) -> Share:
+    """As :func:`share`, with a ``tuning`` that is not read off these labels.
+
+    Where nearly all labels are 1, they vary too little to tell how far predictions help, and :func:`share` may leave
+    these out just where chance has drawn easy tasks. A tuning from several shares of the same tasks, such as the
+    accuracies of several workers, does not depend on that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> right = np.r_[np.ones(48), 0, 0]
+    >>> easy, all_ = np.full(50, 0.95), np.full(500, 0.85)  # tasks with labels happen to be easy
+    >>> round(share(right, easy, all_).value, 2), round(tuned_share(right, easy, all_, 1.0).value, 2)
+    (0.96, 0.86)
+    """
+    n, n_tasks = len(truth), len(everywhere)
+    if tuning == 0:
+        return Share(float(truth.mean()), n, n, n_tasks, n, 0.0)
+    left = _left(truth - tuning * predicted, tuning * predicted, np.full(n, 1 / n), n_tasks)
+    left += tuning**2 * everywhere.var() / n_tasks
+    value = float(np.clip(truth.mean() + tuning * (everywhere.mean() - predicted.mean()), 0, 1))
+    inside = float(np.clip(value, 0.5 / n, 1 - 0.5 / n))
+    return Share(value, inside * (1 - inside) / left, n, n_tasks, n, tuning)
+
+
 def mean(truth: Floats, predicted: Floats, everywhere: Floats, weights: Floats | None, step: float) -> Mean:
     r"""Mean of numbers from labels and predictions, by prediction-powered inference with power tuning.
 

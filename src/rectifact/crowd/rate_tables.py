@@ -46,13 +46,14 @@ def rate_tables(
     rows = [_rate_row(EVERYTHING, clustered(event, items, everything), asked)]
     rows += [_rate_row(name, estimates, asked) for name, estimates in found.items()]
     pairs = []
-    for first, second in _pairs(list(found)):
+    for first, second in group_pairs(list(found)):
         tied = None if items is None else _Tied(event, items, (by_group[first], by_group[second]))
         pairs.append([first, second, *_difference_row(found[first], found[second], tied, asked)])
     return pd.DataFrame(rows, columns=RATE_COLUMNS), pd.DataFrame(pairs, columns=DIFFERENCE_COLUMNS)
 
 
-def _pairs(names: list[Any]) -> list[tuple[Any, Any]]:
+def group_pairs(names: list[Any]) -> list[tuple[Any, Any]]:
+    """Groups that are compared: all pairs, or of many groups each with the first."""
     return list(combinations(names, 2)) if len(names) <= MOST_GROUPS else [(names[0], name) for name in names[1:]]
 
 

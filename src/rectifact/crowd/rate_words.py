@@ -58,11 +58,30 @@ def _difference_words(row: dict[Any, Any], found: Any, n: int) -> str:
     pair, quantity = f"{row['second']} minus {row['first']}", found.quantity
     if np.isnan(row["difference"]):
         return f"{pair} takes labels of people in both groups."
-    alpha = 1 - found.confidence
-    verdict = "more than chance explains" if row["p_value"] * n < alpha else "not more than chance explains"
-    together = "" if n == 1 else f", {n} comparisons considered"
     interval = f"{found.confidence:.0%} interval {quantity.changes(row)}, p = {row['p_value']:.2g}{pairs_words(row)}"
-    return f"{pair} is {quantity.change(row['difference'])}{quantity.unit} ({interval}): {verdict}{together}."
+    verdict = chance_words(row, n, found.confidence)
+    return f"{pair} is {quantity.change(row['difference'])}{quantity.unit} ({interval}): {verdict}."
+
+
+def chance_words(row: Any, n: int, confidence: float) -> str:
+    """Whether a difference is more than chance explains, where ``n`` of them are looked at.
+
+    Examples
+    --------
+    >>> row = {"low": 0.06, "high": 0.56, "p_value": 0.02}
+    >>> chance_words(row, 1, 0.95)
+    'more than chance explains'
+    >>> print(chance_words(row, 3, 0.95))
+    not more than chance explains, 3 comparisons considered (the interval, which excludes 0, is for this comparison
+    alone)
+    """
+    if row["p_value"] * n < 1 - confidence:
+        verdict, alone = "more than chance explains", ""
+    else:
+        verdict = "not more than chance explains"
+        apart = n > 1 and (row["low"] > 0 or row["high"] < 0)
+        alone = " (the interval, which excludes 0, is for this comparison alone)" if apart else ""
+    return f"{verdict}{'' if n == 1 else f', {n} comparisons considered'}{alone}"
 
 
 def pairs_words(row: Any) -> str:

@@ -109,15 +109,38 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str
 
 
 def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> list[Block]:
-    """How much too high each worker grades on average; no chart for labels that are not grades."""
+    """How much too high each worker grades on average, and by group; no chart for labels that are not grades."""
     if found.shifts is None or not len(found.shifts):
         return []
-    shifts = found.shifts.sort_values("shift", ascending=False, kind="stable")
+    shifts = found.shifts[found.shifts["group"] == EVERYTHING].sort_values("shift", ascending=False, kind="stable")
     rows, sure = _ends(shifts), shifts.loc[shifts["certain"], "worker"].tolist()
     text = f"More than chance explains for {sentence(sure)}." if sure else "None is more than chance explains."
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
     names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are on average{than}"
-    return [ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)]
+    chart = ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)
+    return [chart, *([] if len(shifts) == len(found.shifts) else [_shift_table(found, than)])]
+
+
+def _shift_table(found: Biases, than: str) -> Table:
+    """How much too high each worker grades in each group of tasks."""
+    columns = [
+        Column("worker"),
+        Column("tasks of", "text", "group of tasks"),
+        Column("shift", "number", "by how much grades are too high on average; below 0, too low"),
+        Column("low", "number", f"lower end of the {found.confidence:.0%} interval"),
+        Column("high", "number", f"upper end of the {found.confidence:.0%} interval"),
+        Column("labels", "integer", "labels behind it"),
+        Column("measured by"),
+    ]
+    rows = [
+        [
+            *(str(row[name]) for name in ("worker", "group")),
+            *(round(row[name], 2) for name in ("shift", "low", "high")),
+            *(int(row["labels"]), row["against"]),
+        ]
+        for row in ([] if found.shifts is None else found.shifts.to_dict("records"))
+    ]
+    return Table(f"How much too high grades are by group{than}", columns, rows, folded=True)
 
 
 def _certain(found: Biases, rows: pd.DataFrame) -> str:
