@@ -52,8 +52,9 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
-        other numbers of communities are within their error, or the next larger one within two standard errors.
+        False where the number may well be too low, as parts hardly stand out from the noise, where the scores of other
+        numbers of communities are within their error, or the next larger one within two standard errors, and where the
+        data speaks for a number that was not asked for.
     """
 
     table: pd.DataFrame
@@ -158,6 +159,7 @@ def select(
         )
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
     reason = " ".join(filter(None, [ended, compared or _reason(trial, curve, best, supported), tried, doubt]))
+    sure = not doubt and best in numbers
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
@@ -166,7 +168,7 @@ def select(
     set_stability(model, trial)
     if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
+    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, sure)
 
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
@@ -198,7 +200,7 @@ def _for_components(
     if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=3)
     found.table.loc[found.table["k"] == best, "stability"] = float(np.mean(model.stability_))
-    return Selection(found.table, best, reason, model, trial.measure, found.sure)
+    return Selection(found.table, best, reason, model, trial.measure, found.sure and best == total)
 
 
 class _Ended(Exception):

@@ -43,10 +43,11 @@ def beyond_hidden_edges(curve: Curve, best: int, graph: sp.csr_array, numbers: S
         )
     by_weights = communities_by_weights(graph) if best == 1 or curve.alike(best) else 1
     found = min(numbers, key=lambda k: abs(k - by_weights))
-    if found > best and (best == 1 or found in curve.alike(best)):
+    if by_weights > 1 and found > best and (best == 1 or found in curve.alike(best)):
+        nearest = "" if found == by_weights else f" {found} is the nearest number that was asked for."
         return found, (
             f"The weights divide the graph more clearly than each of {PERMUTED} orders of them on the same edges, and "
-            f"as {found} communities; hidden edges alone would give {best}."
+            f"as {by_weights} communities; hidden edges alone would give {best}.{nearest}"
         )
     return best, ""
 

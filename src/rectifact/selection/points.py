@@ -59,7 +59,7 @@ def choose_for_points(apart: NDArray[Any], numbers: Sequence[int], smallest: int
     scores.setdefault(best, np.nan if best == 1 else 0.0)
     blank = {"standard_error": np.nan, "stability": np.nan, "seconds": np.nan}
     table = pd.DataFrame([{"k": k, "score": scores[k], **blank} for k in sorted(scores)])
-    return Count(best, reason, not doubt, table)
+    return Count(best, reason, not doubt and best == groups, table)
 
 
 def _reason(groups: int, smallest: int) -> str:
