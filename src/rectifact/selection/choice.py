@@ -174,7 +174,7 @@ def select(
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
     """The number of groups that stand apart, or the nearest that was asked for."""
-    found = choose_for_points(trial.separations(), numbers, trial.smallest)
+    found = choose_for_points(trial.separations(), numbers, trial.smallest, trial.in_columns())
     model = _fitted(estimator, X, trial.parameter, found.best)
     set_stability(model, trial)
     if found.reason.startswith(NOTHING):
