@@ -202,6 +202,7 @@ OTHERS = {
         "spelling",
         "scaling",
         "gold",
+        "hidden_groups",
         "how_many",
         "knn",
         "search",
