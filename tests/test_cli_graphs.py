@@ -2,6 +2,7 @@
 
 import json
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,6 +146,17 @@ def test_a_kind_of_edge_between_its_ends_is_no_node(run, tmp_path, shared):
     if not shared:  # what the wrong two columns give is named
         said = run("cluster", "--graph", tmp_path / "edges.csv", "--drop", "whom", "-o", tmp_path / "c.csv").err
         assert "all edges have 'needs' at one end: a star" in " ".join(said.split())
+
+
+def test_hubs_of_clusters_that_are_not_found_again_are_not_told(run, tmp_path):
+    graph = networkx.gnm_random_graph(120, 500, seed=3)
+    pd.DataFrame(graph.edges, columns=["a", "b"]).to_csv(tmp_path / "edges.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 5, "-o", tmp_path / "c.csv")
+    bare, judged = run(*given).err, run(*given, "--stability").err
+    assert "Hubs, which" in bare
+    assert "5 clusters that are not found again" in judged
+    assert "Hubs, which" not in judged
+    assert "more weight to another cluster" not in judged
 
 
 def test_a_matrix_of_weights_that_is_not_square_is_called_so(run, tmp_path):

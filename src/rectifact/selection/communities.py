@@ -104,7 +104,8 @@ def undecided(curve: Curve, best: int) -> str:
         named = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
         return f"Within the error, {named} {verb} them as well{top}."
     nearly = _nearly(curve, best)
-    return f"{nearly} predicts them nearly as well: a small community may have been missed." if nearly else ""
+    lower = f"less than {CLEARLY:g} standard errors below the best"
+    return f"{nearly} predicts them nearly as well, {lower}: a small community may have been missed." if nearly else ""
 
 
 def otherwise(curve: Curve, best: int) -> str:
