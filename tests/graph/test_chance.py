@@ -88,5 +88,5 @@ def test_structure_that_is_too_weak_to_divide_is_not_surely_one_community(seed: 
 
 def test_a_random_graph_is_surely_one_community() -> None:
     with pytest.warns(UserWarning, match="The graph looks like one community"):
-        found = select(SymNMF(1), networkx.gnm_random_graph(300, 1800, seed=5))
+        found = select(SymNMF(1), networkx.gnm_random_graph(150, 750, seed=5))
     assert (found.best, found.sure) == (1, True)
