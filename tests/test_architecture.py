@@ -205,6 +205,7 @@ OTHERS = {
         "spelling",
         "scaling",
         "gold",
+        "hidden_groups",
         "how_many",
         "knn",
         "search",

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,8 +120,54 @@ def test_a_table_of_edges_and_more_is_told_how_to_be_read(run, tmp_path):
     assert "looks like edges between 'who' and 'whom'" in said
     assert "--triples who,whom,mails" in said
     said = run("cluster", "--graph", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", expect=2).err
-    assert "such as --triples who,whom,mails" in said
+    assert "such as --triples who,whom, or --triples who,whom,mails if 'mails' says" in said
     run("cluster", "--graph", tmp_path / "edges.csv", "--triples", "who,whom,mails", "-o", tmp_path / "c.csv", "-k", 3)
+
+
+def test_what_a_message_holds_is_not_suggested_first_as_a_weight(run, tmp_path):
+    table = edges_of_cliques().assign(**{"Größe (Bytes)": RNG.integers(100, 9000, 48), "day": "2024-01-02"})
+    table.insert(0, "msg_id", np.arange(9000, 9048))
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    whole = "--triples 'who,whom,Größe (Bytes)'"
+    for given in ((tmp_path / "edges.csv",), ("--graph", tmp_path / "edges.csv")):
+        said = run("cluster", *given, "-o", tmp_path / "c.csv", expect=2).err
+        assert f"--triples who,whom, or {whole} if 'Größe (Bytes)' says how strong a tie is" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_kind_of_edge_between_its_ends_is_no_node(run, tmp_path, shared):
+    table = edges_of_cliques()
+    table.insert(1, "relation", "needs" if not shared else np.resize(["needs", "likes"], 48))
+    table["whom"] = table["whom"] if shared else "to " + table["whom"].astype(str)
+    table.to_csv(tmp_path / "edges.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "edges.csv", "-o", tmp_path / "c.csv", expect=2).err
+    assert "has 3 columns" in said
+    assert "such as --triples who,whom;" in said
+    if not shared:  # what the wrong two columns give is named
+        said = run("cluster", "--graph", tmp_path / "edges.csv", "--drop", "whom", "-o", tmp_path / "c.csv").err
+        assert "all edges have 'needs' at one end: a star" in " ".join(said.split())
+
+
+def test_hubs_of_clusters_that_are_not_found_again_are_not_told(run, tmp_path):
+    graph = networkx.gnm_random_graph(120, 500, seed=3)
+    pd.DataFrame(graph.edges, columns=["a", "b"]).to_csv(tmp_path / "edges.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "edges.csv", "-k", 5, "-o", tmp_path / "c.csv")
+    bare, judged = run(*given).err, run(*given, "--stability").err
+    assert "Hubs, which" in bare
+    assert "5 clusters that are not found again" in judged
+    assert "Hubs, which" not in judged
+    assert "more weight to another cluster" not in judged
+
+
+def test_a_matrix_of_weights_that_is_not_square_is_called_so(run, tmp_path):
+    table = pd.DataFrame(RNG.random((5, 4)).round(2))
+    table.to_csv(tmp_path / "bare.csv", index=False, header=False)
+    table.set_axis(list("abcde")).set_axis(list("abcd"), axis=1).to_csv(tmp_path / "named.csv")
+    for name in ("bare.csv", "named.csv"):
+        said = run("cluster", "--graph", tmp_path / name, "-o", tmp_path / "c.csv", expect=2).err
+        assert "which has a column for each row, its 5 rows and 4 columns of numbers do not fit" in " ".join(
+            said.split()
+        )
 
 
 def adjacency() -> pd.DataFrame:

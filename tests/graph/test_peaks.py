@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
 
 from rectifact import InputError, SymNMF
 from rectifact.core.errors import FitWarning
+from rectifact.graph.hidden_groups import groups_in_columns
 from rectifact.graph.peaks import density_neighbours, prominences
 from rectifact.metrics import cluster_accuracy
 from rectifact.selection import select
@@ -119,6 +120,32 @@ def test_what_is_close_is_said() -> None:
     assert (more.best, more.sure, fewer.best, fewer.sure) == (2, False, 3, False)
     assert "4 would be nearly as likely: 2 more almost stand apart." in more.reason
     assert "2 would be nearly as likely: one of them hardly stands apart." in fewer.reason
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_columns_without_groups_do_not_make_few_groups_sure(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ends = rng.choice([0.0, 5.5], (400, 2))
+    X = np.hstack([2.5 * rng.normal(size=(400, 6)), rng.normal(size=(400, 2)) + ends])
+    with warnings.catch_warnings(action="ignore"):  # where no group is found
+        found = select(SymNMF(random_state=0), X, random_state=0)
+    assert found.best < 4
+    assert not found.sure
+    assert "in columns 7 and 8 alone, 4 groups stand apart" in found.reason
+    assert "-k 4" in found.reason
+    assert 4 in found.table["k"].tolist()
+
+
+def test_single_columns_of_noise_show_no_groups() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        for noise in (
+            rng.random((200, 6)),
+            rng.normal(size=(200, 6)),
+            rng.poisson(3, (200, 6)),
+            rng.exponential(1, (200, 6)),
+        ):
+            assert groups_in_columns(np.asarray(noise, dtype=float)) == ([], 1)
 
 
 def test_few_points_have_few_neighbours() -> None:

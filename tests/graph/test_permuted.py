@@ -39,7 +39,20 @@ def test_weights_alone_show_the_groups() -> None:
 
 def test_the_number_is_one_that_was_asked_for() -> None:
     graph, _ = counts_of(60, 3, 3.0, 1.5, seed=301)
-    assert select(SymNMF(1, affinity="precomputed"), graph, [1, 2]).best == 2
+    found = select(SymNMF(1, affinity="precomputed"), graph, [1, 2])
+    assert found.best == 2
+    assert (
+        "as 3 communities; hidden edges alone would give 1. 2 is the nearest number that was asked for." in found.reason
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The graph looks like one community")
+def test_a_range_without_1_does_not_make_weights_say_anything() -> None:
+    for seed in range(2):
+        found = select(SymNMF(1, affinity="precomputed"), networkx.gnm_random_graph(120, 720, seed=seed), range(2, 8))
+        assert (found.best, found.sure) == (2, False)
+        assert "weights" not in found.reason
+        assert found.reason.endswith("2 is the smallest number that was asked for.")
 
 
 @pytest.mark.filterwarnings("ignore:The graph looks like one community")

@@ -17,6 +17,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import WeightShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
+from rectifact.graph.diagnosis import WEAK
 from rectifact.graph.louvain import Division
 from rectifact.graph.quality import edge_counts
 from rectifact.io.graphs import node_attributes
@@ -108,9 +109,18 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
         say(louvain.sentence())
     found.say_stability("clusters")
     if roles is not None:
-        _say_roles(roles)
+        told = _of_reliable(roles, found.stability)
+        _say_roles(told)
         say_moved(model.resolved_.get("moved", 0))
-        say_elsewhere(roles, shares_of(model), by_edges="moved" in model.resolved_)
+        say_elsewhere(told, shares_of(model), by_edges="moved" in model.resolved_)
+
+
+def _of_reliable(roles: pd.DataFrame, stability: Any) -> pd.DataFrame:
+    """Roles without those in clusters that are not found again: these have just been called unreliable."""
+    if stability is None:
+        return roles
+    reliable = roles["cluster"].isin(np.flatnonzero(np.asarray(stability) >= WEAK))
+    return roles.assign(cluster=roles["cluster"].where(reliable, -1), hub_rank=roles["hub_rank"].where(reliable, 0))
 
 
 def _say_roles(roles: pd.DataFrame) -> None:
@@ -121,7 +131,9 @@ def _say_roles(roles: pd.DataFrame) -> None:
     own = [f"{node} (cluster {k + 1})" for node, k in hubs[["node", "cluster"]].to_numpy().tolist()]
     among = "of the nodes that keep more of their weight there than in any other"
     said = f"Hubs, which have the most weight inside their cluster {among}: {_first(own)}."
-    between = roles[roles["bridge_to"] >= 0].sort_values("neighbours", ascending=False, kind="stable")
+    between = roles[(roles["bridge_to"] >= 0) & (roles["cluster"] >= 0)].sort_values(
+        "neighbours", ascending=False, kind="stable"
+    )
     ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
     tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
     ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."

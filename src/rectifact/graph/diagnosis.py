@@ -184,7 +184,10 @@ def _more_modular(other: Division, least: int | None = None) -> Finding:
     what = f"{other.where}Louvain's {n_other} communities have a modularity of {other.modularity:.3f}"
     what = what[0].upper() + what[1:]
     if n == 1:
-        detail = f"{what}. Random graphs have a positive modularity too, so that alone does not make them real."
+        chance = "Random graphs have a positive modularity too, so that alone does not make them real"
+        if other.by_chance is not None:
+            chance = f"Those of a random graph with the same degrees have {other.by_chance:.3f}"
+        detail = f"{what}. {chance}."
         look = "To look at them all the same: {}, which says whether they are found again."
         python = look.format(f"n_clusters={n_other}{same[0]} and rectifact.selection.assess")
         shell = look.format(f"-k {n_other}{same[1]} --stability")

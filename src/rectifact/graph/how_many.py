@@ -27,6 +27,7 @@ from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import SHIFT
 from rectifact.graph.components import fixed_least
+from rectifact.graph.hidden_groups import groups_in_columns
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.overlaps import matched_overlaps, partners
@@ -84,8 +85,7 @@ class GraphTrial:
         self._graph = sp.csr_array(graph[self._order][:, self._order])
         self._graph.sort_indices()
         self.ordered = self._graph  # weights of all edges, in the canonical order of the nodes
-        n = self._graph.shape[0]
-        self.most = max(1, min(MOST, n // NODES_PER_CLUSTER))
+        self.most = max(1, min(MOST, self._graph.shape[0] // NODES_PER_CLUSTER))
         self._splits = hold_out(self._graph, np.random.default_rng(0), max(2, n_splits(self._graph.nnz // 2)))
         self._scored = n_splits(self._graph.nnz // 2)
         self.recurrence: dict[int, NDArray[Any]] = {}
@@ -149,6 +149,10 @@ class GraphTrial:
         squared = to_host(nearest(self._near.points, self.smallest, None, None)).data.reshape(-1, self.smallest)
         return separations(np.sqrt(squared[self._order]), self._graph)
 
+    def in_columns(self) -> tuple[list[int], int]:
+        """Columns of points that show groups alone, and how many groups stand apart in these."""
+        return groups_in_columns(getattr(self._near, "points", None))
+
     def stability(self, k: int, model: Any = None) -> NDArray[Any]:
         """Overlap (Jaccard) of each community in samples of the edges with that of ``model``, the mean of them.
 
@@ -172,8 +176,7 @@ class GraphTrial:
         labels, shares = np.empty(len(self._order), dtype=int), self._shares_of(own)
         drawn = drawn_edges(self._graph, rng)
         labels[self._order] = self._fit(drawn, k) if shares is None else self._fit_shares(drawn, shares)
-        order = partners(own, labels, k)
-        return np.asarray(labels[:, None] == order, dtype=float)
+        return np.asarray(labels[:, None] == partners(own, labels, k), dtype=float)
 
     def _fit(self, graph: sp.csr_array, k: int) -> NDArray[Any]:
         with warnings.catch_warnings(action="ignore"):
@@ -311,8 +314,7 @@ def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) 
     between = (groups.T @ graph @ groups).toarray()
     expected = _expected(groups, np.asarray(graph.sum(axis=1)).ravel())
     unit = WEIGHT * float(np.mean(hidden.data))
-    gains = np.log((between + unit) / (expected + unit))
-    i, j = hidden.coords
+    gains, (i, j) = np.log((between + unit) / (expected + unit)), hidden.coords
     return gains[labels[i], labels[j]] * (hidden.data / np.mean(hidden.data))
 
 

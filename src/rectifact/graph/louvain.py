@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rectifact.core.errors import count
 from rectifact.graph.canonical import canonical_order
+from rectifact.graph.chance import FIRST, edges_of, rewired
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
 
@@ -19,6 +20,9 @@ CLEARLY, MOST_EDGES = 0.01, 50_000
 
 RUNS, FEW_ENTRIES = 5, 40_000
 """Runs of Louvain's method, of which the best counts, and entries of a graph up to which there are several."""
+
+REWIRED_ENTRIES = 20_000
+"""Entries of a graph up to which a random graph with the same degrees is divided, too."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Division:
         Adjusted Rand index of both.
     among : int or None, default None
         Number of these nodes where they are not all nodes of the graph.
+    by_chance : float or None, default None
+        Modularity that the method reaches on a random graph with the same degrees; None where it was not tried.
     """
 
     n: int
@@ -44,6 +50,7 @@ class Division:
     own_modularity: float
     agreement: float
     among: int | None = None
+    by_chance: float | None = None
 
     @property
     def where(self) -> str:
@@ -120,4 +127,18 @@ def compare_with_louvain(
         for of_node, n in ((labels, n_clusters), (other, len(found)))
     )
     n = sum(len(nodes) > 1 for nodes in found)  # nobody counts nodes without edges as communities
-    return Division(n, theirs, n_clusters, own, float(adjusted_rand_score(labels, other)), among)
+    agreement = float(adjusted_rand_score(labels, other))
+    by_chance = _by_chance(graph) if n_clusters == 1 and graph.nnz <= REWIRED_ENTRIES else None
+    return Division(n, theirs, n_clusters, own, agreement, among, by_chance)
+
+
+def _by_chance(graph: sp.csr_array) -> float | None:
+    """Modularity of a random graph with the same degrees by the same method; None for a graph with weights."""
+    import networkx as nx
+
+    if np.ptp(graph.data) > 1e-9 * graph.data.max() or graph.diagonal().any():  # products of roots are rounded
+        return None
+    edges, sides = edges_of(graph)
+    network = nx.Graph(rewired(edges, FIRST * len(edges), np.random.default_rng(0), keep_sides=sides))
+    runs = [nx.community.louvain_communities(network, seed=seed) for seed in range(RUNS)]
+    return float(max(nx.community.modularity(network, communities) for communities in runs))

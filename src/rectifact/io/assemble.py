@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError, count
 from rectifact.io.all_rows import AllRows
 from rectifact.io.columns import Plan, listing, quoted, word
+from rectifact.io.edge_columns import WEIGHTS
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.graphs import edge_remarks
-from rectifact.io.listed import WEIGHTS
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.several import split_ends
 from rectifact.io.tables import column_numbers, is_number

@@ -91,6 +91,8 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     ['1 row repeats an edge and is added to it, in the other direction', '1 edge from a node to itself']
     >>> edge_remarks(["a", "b", "b", "a"], ["b", "a", "a", "b"])
     ['3 rows repeat edges and are added to them, 2 of them in the other direction']
+    >>> edge_remarks(["Ann", "Bea", "Cyd"], ["tea", "tea", "tea"])
+    ["all edges have 'tea' at one end: a star, which has no communities; check the columns"]
     >>> edge_remarks(["Ann", "Bea", "Ann"], ["tea", "tea", "ball"])
     ['no node is in both columns: two kinds of nodes, which are clustered together']
     """
@@ -109,7 +111,12 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
     if loops:
         remarks.append(f"{count(loops, 'edge')} from a node to itself")
     sides = [set(ends["a"]), set(ends["b"])]
-    if len(ends) > 2 and not sides[0] & sides[1]:
+    hub = next((side for side in sides if len(side) == 1), None) if len(ends) > 2 else None
+    if hub:
+        remarks.append(
+            f"all edges have {next(iter(hub))!r} at one end: a star, which has no communities; check the columns"
+        )
+    elif len(ends) > 2 and not sides[0] & sides[1]:
         remarks.append(TWO_KINDS)
     return [*remarks, *filter(None, [nearly_equal(sorted(sides[0] | sides[1]))])]
 

@@ -22,6 +22,7 @@ from rectifact.io.columns import (
     quoted,
     word,
 )
+from rectifact.io.edge_columns import either
 from rectifact.io.first_line import check_header
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import (
@@ -252,7 +253,7 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
     if name in edges:
         ask(
             f"{view.where} looks like edges between {edges[0]!r} and {edges[1]!r}, not like points.",
-            f"For a graph, use --graph {quoted(str(view.frame.path))} --triples {listing(edges)}; for points, leave "
+            f"For a graph, use --graph {quoted(str(view.frame.path))} {either(edges)}; for points, leave "
             f"out columns that do not hold numbers with --drop {listing([*view.options.drop, name, *others])}.",
         )
     if 0 < len(others) <= MOST_DROPPED:

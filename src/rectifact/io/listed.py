@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
+from rectifact.io.edge_columns import WEIGHTS, either, not_square, varied
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 
@@ -17,7 +18,6 @@ MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a mat
 MOST_GROUPS = 100  # different values of a column of known groups
 WITH_GROUPS = {".csv", ".tsv", ".parquet"}  # files of which a column can be known groups
 VALUES = {*WORDS["value"], *WORDS["count"]}
-WEIGHTS = VALUES | {*WORDS["weight"]}
 PAYLOAD = re.compile("((file|message)?size|length)(in)?(bytes|[kmg]i?b)?|bytes")
 """Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
 ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
@@ -46,12 +46,16 @@ def given_edges(view: View) -> Plan:
     ends = [name for name in names if name != weight][:2]
     if not likely:
         _check_for_lists(view, ends, names)
-    if len(names) not in (2, 3):
-        example = listing(likely) if likely else "source,target,weight"
+    third = names[2] if len(names) == 3 and not weight and is_name(view.type(names[2])) else ""
+    if third and not likely and not view.is_when(third) and not _mostly_numbers(view, third):
+        likely = varied(view, ends, third)
+    if len(names) not in (2, 3) or (third and third in likely):
+        example = either(likely) if likely else "--triples source,target,weight"
+        square = "" if likely else not_square(view)
         raise InputError(
             f"{view.where} has {count(len(view.names), 'column')}; edges are two columns of nodes, and may have a "
-            "third of weights.",
-            f"Say which they are, such as --triples {example}; for points, leave out --graph.",
+            f"third of weights{square}.",
+            f"Say which they are, such as {example}; for points, leave out --graph.",
         )
     for name in ends:
         if pa.types.is_nested(view.type(name)) or pa.types.is_binary(view.type(name)):

@@ -18,7 +18,7 @@ from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
-from rectifact.selection.communities import ONE, advice, beyond_hidden_edges, otherwise, undecided, why
+from rectifact.selection.communities import ONE, advice, beyond_chance, beyond_hidden_edges, otherwise, undecided, why
 from rectifact.selection.components import choose_by_component
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
 from rectifact.selection.search import Curve, Trial, climb
@@ -52,8 +52,9 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
-        other numbers of communities are within their error, or the next larger one within two standard errors.
+        False where the number may well be too low, as parts hardly stand out from the noise, where the scores of other
+        numbers of communities are within their error, or the next larger one within two standard errors, and where the
+        data speaks for a number that was not asked for.
     """
 
     table: pd.DataFrame
@@ -134,7 +135,7 @@ def select(
     saved = _checkpoint(estimator, trial, X)
     stop = _Stop(callbacks)
     curve = Curve(trial, n_jobs, stop, saved)
-    ended = compared = ""
+    ended, compared, weak = "", "", 1
     try:
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
@@ -142,6 +143,7 @@ def select(
         best = trial.recurring(best, numbers) if purpose == "structure" else best
         if isinstance(trial, GraphTrial):
             best, compared = beyond_hidden_edges(curve, best, trial.ordered, numbers)
+            best, weak = beyond_chance(curve, best, trial.ordered, numbers)
     except (KeyboardInterrupt, _Ended) as stopped:
         if isinstance(stopped, KeyboardInterrupt) and max(curve.scores, default=1) == 1:  # nothing was compared
             raise
@@ -154,10 +156,11 @@ def select(
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
         doubt = " ".join(
-            filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt(), advice(curve, best)])
+            filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt(), advice(curve, best, weak)])
         )
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
-    reason = " ".join(filter(None, [ended, compared or _reason(trial, curve, best, supported), tried, doubt]))
+    reason = " ".join(filter(None, [ended, compared or _reason(trial, curve, best, supported, weak), tried, doubt]))
+    sure = not doubt and best in numbers
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
         reason += f" {best} is the smallest number that was asked for."
@@ -166,12 +169,12 @@ def select(
     set_stability(model, trial)
     if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=2)
-    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, not doubt)
+    return Selection(_table(curve, trial, best, model, numbers), best, reason, model, trial.measure, sure)
 
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
     """The number of groups that stand apart, or the nearest that was asked for."""
-    found = choose_for_points(trial.separations(), numbers, trial.smallest)
+    found = choose_for_points(trial.separations(), numbers, trial.smallest, trial.in_columns())
     model = _fitted(estimator, X, trial.parameter, found.best)
     set_stability(model, trial)
     if found.reason.startswith(NOTHING):
@@ -198,7 +201,7 @@ def _for_components(
     if reason.startswith((NOTHING, ONE)):
         warnings.warn(FitWarning(reason, ""), stacklevel=3)
     found.table.loc[found.table["k"] == best, "stability"] = float(np.mean(model.stability_))
-    return Selection(found.table, best, reason, model, trial.measure, found.sure)
+    return Selection(found.table, best, reason, model, trial.measure, found.sure and best == total)
 
 
 class _Ended(Exception):
@@ -233,10 +236,10 @@ def _possible(wanted: Sequence[int], trial: Trial) -> list[int]:
     return numbers
 
 
-def _reason(trial: Trial, curve: Curve, best: int, supported: int) -> str:
+def _reason(trial: Trial, curve: Curve, best: int, supported: int, weak: int) -> str:
     one, several = trial.what
     if isinstance(trial, GraphTrial) and (best == 1 or curve.within_error(best)):
-        return why(curve, best, trial.most)
+        return why(curve, best, trial.most, weak > 1)
     larger = _most_stable(trial, best)
     if best == 1 and supported > 1:
         nothing = f"{NOTHING}: {supported} {several} would predict best, but resampled data has other ones."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from rectifact.graph.chance import DRAWS, divides_beyond_chance
+from rectifact.graph.chance import DRAWS, FEW_DRAWS, communities_beyond_chance, divides_beyond_chance
 from rectifact.graph.how_many import NODES_PER_CLUSTER
 from rectifact.graph.permuted import DRAWS as PERMUTED
 from rectifact.graph.permuted import communities_by_weights
@@ -43,15 +43,29 @@ def beyond_hidden_edges(curve: Curve, best: int, graph: sp.csr_array, numbers: S
         )
     by_weights = communities_by_weights(graph) if best == 1 or curve.alike(best) else 1
     found = min(numbers, key=lambda k: abs(k - by_weights))
-    if found > best and (best == 1 or found in curve.alike(best)):
+    if by_weights > 1 and found > best and (best == 1 or found in curve.alike(best)):
+        nearest = "" if found == by_weights else f" {found} is the nearest number that was asked for."
         return found, (
             f"The weights divide the graph more clearly than each of {PERMUTED} orders of them on the same edges, and "
-            f"as {found} communities; hidden edges alone would give {best}."
+            f"as {by_weights} communities; hidden edges alone would give {best}.{nearest}"
         )
     return best, ""
 
 
-def why(curve: Curve, best: int, most: int) -> str:
+def beyond_chance(curve: Curve, best: int, graph: sp.csr_array, numbers: Sequence[int]) -> tuple[int, int]:
+    """The number of communities, and one to look at where that is 1, but the graph has clearly more than by chance.
+
+    The number to look at is tried, and taken if hidden edges speak for it; the second is 1 if there is none.
+    """
+    counted = communities_beyond_chance(graph) if best == 1 else 1
+    if counted == 1:
+        return best, 1
+    found = min(numbers, key=lambda k: abs(k - counted))
+    curve.try_out(found)
+    return (1, found) if curve.smallest() == 1 else (curve.smallest(), 1)
+
+
+def why(curve: Curve, best: int, most: int, weak: bool = False) -> str:
     """Why there are as many communities.
 
     Parameters
@@ -61,9 +75,17 @@ def why(curve: Curve, best: int, most: int) -> str:
         The number that was chosen.
     most : int
         The largest number that the graph has nodes for.
+    weak : bool, default False
+        Whether there is more structure than chance explains, though one was chosen.
     """
     if most == 1:
         return f"The graph is too small to divide: two communities need at least {2 * NODES_PER_CLUSTER} nodes."
+    if best == 1 and weak:
+        how = "as well as several do" if is_open(curve, best) else "better than any division"
+        return (
+            f"The graph divides more clearly than each of {FEW_DRAWS} random graphs with the same degrees, but too "
+            f"weakly for a reliable division: one community predicts hidden edges {how}."
+        )
     if is_open(curve, best):
         return "It is open whether there is more than one community: one predicts hidden edges as well as several do."
     if best == 1 and len(curve.scores) > 1:
@@ -82,7 +104,8 @@ def undecided(curve: Curve, best: int) -> str:
         named = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
         return f"Within the error, {named} {verb} them as well{top}."
     nearly = _nearly(curve, best)
-    return f"{nearly} predicts them nearly as well: a small community may have been missed." if nearly else ""
+    lower = f"less than {CLEARLY:g} standard errors below the best"
+    return f"{nearly} predicts them nearly as well, {lower}: a small community may have been missed." if nearly else ""
 
 
 def otherwise(curve: Curve, best: int) -> str:
@@ -95,9 +118,9 @@ def otherwise(curve: Curve, best: int) -> str:
     return f"Depending on which edges are hidden, it would be {min(found)} to {max(found)}."
 
 
-def advice(curve: Curve, best: int) -> str:
-    """Which other divisions to look at, the best first."""
-    nearly = _nearly(curve, best)
+def advice(curve: Curve, best: int, weak: int = 1) -> str:
+    """Which other divisions to look at, the best first; ``weak`` is one that chance does not explain, if above 1."""
+    nearly = _nearly(curve, best) if weak == 1 else weak
     others = [k for k in curve.alike(best) if k > 1] or ([nearly] if nearly else [])
     others = sorted(others, key=lambda k: -float(np.mean(curve.scores[k])))[:MOST_ADVISED]
     if not others:

@@ -32,7 +32,9 @@ class Count:
     table: pd.DataFrame
 
 
-def choose_for_points(apart: NDArray[Any], numbers: Sequence[int], smallest: int) -> Count:
+def choose_for_points(
+    apart: NDArray[Any], numbers: Sequence[int], smallest: int, in_columns: tuple[list[int], int] = ([], 1)
+) -> Count:
     """Count the groups that stand apart, and take the nearest number that was asked for.
 
     Parameters
@@ -43,6 +45,8 @@ def choose_for_points(apart: NDArray[Any], numbers: Sequence[int], smallest: int
         Numbers to choose from, ascending.
     smallest : int
         Points of the smallest group that was looked for.
+    in_columns : tuple of list and int, default ([], 1)
+        Columns that show groups by themselves, and how many groups stand apart in these.
 
     Examples
     --------
@@ -52,14 +56,15 @@ def choose_for_points(apart: NDArray[Any], numbers: Sequence[int], smallest: int
     """
     groups = max(1, int((apart > 1).sum()))
     best = min(numbers, key=lambda k: (abs(k - groups), k))
-    doubt = _doubt(apart, groups)
+    doubt = " ".join(filter(None, [_doubt(apart, groups), _hidden(groups, *in_columns)]))
     reason = " ".join(filter(None, [_reason(groups, smallest), doubt, _asked(groups, best, numbers)]))
     last = max(groups + SHOWN, best)
     scores = {k: float(apart[k - 1]) if k <= len(apart) else 0.0 for k in range(2, min(last, len(apart)) + 1)}
+    scores |= {in_columns[1]: 0.0} if in_columns[1] > max(groups, len(apart)) else {}
     scores.setdefault(best, np.nan if best == 1 else 0.0)
     blank = {"standard_error": np.nan, "stability": np.nan, "seconds": np.nan}
     table = pd.DataFrame([{"k": k, "score": scores[k], **blank} for k in sorted(scores)])
-    return Count(best, reason, not doubt, table)
+    return Count(best, reason, not doubt and best == groups, table)
 
 
 def _reason(groups: int, smallest: int) -> str:
@@ -80,6 +85,19 @@ def _doubt(apart: NDArray[Any], groups: int) -> str:
         who = "one of them hardly stands" if fewer == 1 else f"{fewer} of them hardly stand"
         return f"{groups - fewer} would be nearly as likely: {who} apart."
     return ""
+
+
+def _hidden(groups: int, columns: list[int], in_columns: int) -> str:
+    """That some columns show more groups than all together."""
+    if in_columns <= groups:
+        return ""
+    numbers = [str(j + 1) for j in columns]
+    named = f"{', '.join(numbers[:-1])} and {numbers[-1]}" if len(numbers) > 1 else numbers[0]
+    return (
+        f"There may be more: in {'columns' if len(numbers) > 1 else 'column'} {named} alone, {in_columns} groups stand "
+        "apart, and columns that do not tell groups apart hide them. "
+        f"Compare with -k {in_columns} (n_clusters in Python), or leave out the other columns."
+    )
 
 
 def _asked(groups: int, best: int, numbers: Sequence[int]) -> str:
