@@ -172,6 +172,8 @@ def labels(
                 fitted.calibrate(known)
             planning.check_names(fitted)
             needed = planning.needed(fitted)
+        for doubt in () if audit is None else audit.findings():
+            say(doubt.on_command_line())
         summary = summary_of(fitted, probabilities=probabilities)
         _write_labels(summary.result, data, out)
         if workers is not None:
@@ -186,7 +188,7 @@ def labels(
             say(audit.words())
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
-        facts = _facts(data, fitted, summary) | promised(needed) | _said(audit, notes)
+        facts = _facts(data, fitted, summary, audit) | promised(needed) | _said(audit, notes)
         outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts, notes=notes)
 
 
@@ -299,13 +301,14 @@ def _about_gold(data: Any, gold: Path | None) -> list[str]:
     return [f"{found} used as gold." if gold is None else f"{found} set aside because of --gold."]
 
 
-def _facts(data: Any, model: Any, summary: Summary) -> dict[str, Any]:
+def _facts(data: Any, model: Any, summary: Summary, audit: Audit | None) -> dict[str, Any]:
     """The same for scripts."""
+    found = [*([] if audit is None else audit.findings()), *summary.findings]
     return {
         "answers": len(data),
         "tasks": len(data.tasks),
         "workers": len(data.workers),
         "classes": [str(name) for name in data.classes],
         "mean_confidence": float(model.probas_.max(axis=1).mean()),
-        "findings": findings_table(summary.findings).to_dict("records"),
+        "findings": findings_table(found).to_dict("records"),
     }

@@ -1,5 +1,6 @@
 """The share of a class, or the mean grade, and differences between groups: tables from judges and a few people."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.core.reprs import short_repr
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels
@@ -27,6 +28,7 @@ from rectifact.crowd.events import (
     warn_of_few,
 )
 from rectifact.crowd.grades import numbers_of
+from rectifact.crowd.misfit import grades_misfit, labels_misfit
 from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.quantity import Quantity
 from rectifact.crowd.rate_tables import Sought, rate_tables
@@ -63,6 +65,9 @@ class Rates:
         Whose labels decide, and who judged all tasks, in words.
     selected : str
         Why the tasks with labels do not look like a random sample; empty if they may be one.
+    contradicted : str
+        Why nothing of this can be relied on: gold labels that fit the answers no better than shuffled ones; empty if
+        they fit.
     """
 
     rates: pd.DataFrame
@@ -74,6 +79,7 @@ class Rates:
     reference: str = "people"
     panel: str = "judges"
     selected: str = ""
+    contradicted: str = ""
 
     def named(self, reference: str, panel: str) -> "Rates":
         """The same, in other words for the labels that decide and for those who judged all tasks."""
@@ -94,7 +100,7 @@ class Rates:
         return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
     def words(self) -> list[str]:
-        """The result in sentences."""
+        """The result in sentences; one that forbids to rely on them comes first."""
         return rates_words(self)
 
     def difference_words(self) -> list[str]:
@@ -193,9 +199,24 @@ def rate(
     columns = {"task": task, "worker": worker, "label": label}
     answers, groups = grouped_answers(data, by, columns, wide, missing, classes=classes, asked=positive)
     options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
-    if mean:
-        return means_of(answers, gold, groups=groups, **options)
-    return rates_of(judge(answers), gold, positive, groups=groups, classes=classes, **options)
+    found = checked_rates(answers, gold, positive, groups=groups, classes=classes, **options)
+    if found.contradicted:
+        warnings.warn(FitWarning(found.contradicted), stacklevel=2)
+    return found
+
+
+def checked_rates(
+    answers: Answers, gold: Any, positive: Any, *, classes: Sequence[Any] | None = None, **options: Any
+) -> Rates:
+    """Rates from answers that have been read or, where no class is named, means; and whether gold labels fit them.
+
+    ``options`` are those of :func:`rates_of`.
+    """
+    if positive is None:
+        return replace(means_of(answers, gold, **options), contradicted=grades_misfit(answers, gold))
+    judged = judge(answers)
+    found = rates_of(judged, gold, positive, classes=classes, **options)
+    return replace(found, contradicted=labels_misfit(judged, gold))
 
 
 def check_asked(positive: Any, mean: bool) -> None:

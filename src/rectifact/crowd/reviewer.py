@@ -129,6 +129,7 @@ class Reviewer(FittedModel):
             identified=None if self.refine else self.resolved_["identify"],
             kin=self._kin(len(self.workers_)),
             changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
+            has_gold=self._gold is not None,
         )
         if not self.ordinal or self._gold is not None or hasattr(self, "calibration_"):
             return found
