@@ -171,14 +171,15 @@ def labels(
             if calibrate:
                 fitted.calibrate(known)
             planning.check_names(fitted)
-            needed = planning.needed(fitted)
+            planned_by = planning.basis(fitted, audit, known) if isinstance(fitted, DawidSkene) else fitted
+            needed = planning.needed(planned_by)
         for doubt in () if audit is None else audit.findings():
             say(doubt.on_command_line())
         summary = summary_of(fitted, probabilities=probabilities)
         _write_labels(summary.result, data, out)
         if workers is not None:
             write_table(summary.workers, workers)
-        planned = planning.write(fitted, shown=report is not None)
+        planned = planning.write(planned_by, shown=report is not None)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")

@@ -63,6 +63,11 @@ class Audit:
         """Whether gold labels agree with the workers no better than by chance, though these agree with each other."""
         return self.n_gold >= LEAST_GOLD and self.low <= self.chance and self.expected > self.high + FAR
 
+    @property
+    def is_too_sure(self) -> bool:
+        """Whether the confidence of the labels promises more than gold labels bear out."""
+        return self.expected > self.high
+
     def contradiction(self) -> str:
         """That gold labels do not fit the answers, in a sentence; empty if they do."""
         if not self.is_contradicted:
@@ -83,7 +88,7 @@ class Audit:
 
     def words(self) -> str:
         """The result in a sentence."""
-        too_sure = " That is more than the gold labels bear out." if self.expected > self.high else ""
+        too_sure = " That is more than the gold labels bear out." if self.is_too_sure else ""
         return (
             f"Before gold labels were used, {self.n_right} of {count(self.n_gold, 'label')} with a gold label were "
             f"right: {self.accuracy:.1%} ({self.confidence:.0%} interval {self.low:.1%} to {self.high:.1%}); their "
