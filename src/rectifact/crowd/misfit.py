@@ -31,7 +31,7 @@ def labels_misfit(judged: Judged, gold: Any) -> str:
     """
     answers = judged.answers
     with warnings.catch_warnings(action="ignore"):  # the rates say it
-        labels = consensus(gold_like(read_gold(gold, answers.columns), answers.classes), by_people=False)
+        labels = consensus(gold_like(read_gold(gold, answers), answers.classes), by_people=False)
         known = answers.known(labels)
     found = None if known is None else audit(judged.posteriors, known)
     return f"{RELY} {found.contradiction()} {CHECK}" if found is not None and found.is_contradicted else ""

@@ -181,7 +181,7 @@ class Reviewer(FittedModel):
         """
         answers = self._in_memory("calibrate()")
         if gold is not None:
-            return self._calibrate_by(read_gold(gold, answers.columns), answers)
+            return self._calibrate_by(read_gold(gold, answers), answers)
         self.__dict__.pop("calibration_", None)
         effect = 1.0 if self._fitting.retreat else self._dispersion(answers.matrix())
         self.temperature_ = min(temperature(self._held_out()), 1 / effect, 1.0)

@@ -29,6 +29,7 @@ from rectifact.crowd.data.names import Gold, matched_workers, object_array, plai
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
+from rectifact.crowd.data.task_columns import gold_task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
 from rectifact.crowd.data.workers import one_name_each
@@ -223,11 +224,13 @@ def read_more(
     return replace(answers, worker=position[answers.worker], workers=workers)
 
 
-def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
+def read_gold(given: Any, answers: Any = None) -> Gold:
     """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both.
 
-    ``columns`` are those that the answers were read from: those of gold labels may have the same names.
+    Columns of gold labels may have the names of those that the ``answers`` were read from; a column for the task
+    without a usual name is found by their tasks.
     """
+    data = given
     if isinstance(data, str | Path):
         if not Path(data).suffix and not Path(data).exists():  # perhaps a column
             remedy = "Name a file with columns task and label."
@@ -242,9 +245,9 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     if isinstance(data, pd.Series):
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
-        own = columns or {}
+        own = {} if answers is None else answers.columns
         frame = _open_frame(with_joined_task(data, own.get("task"))[0], wide=False)
-        task = find_gold_column(frame.columns, "task", own.get("task"))
+        task = gold_task_column(frame.to_native(), frame.columns, answers, given)
         label = find_gold_column(frame.columns, "label", own.get("label"), task)
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
     raise InputTypeError(
