@@ -372,9 +372,17 @@ def test_answers_in_the_encoding_of_windows_are_read_and_said(tmp_path):
         assert sorted(read_answers(tmp_path / "latin.csv").classes) == ["thé", "été"]
 
 
-def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(InputError, match="There is no file"):
-        read_answers(tmp_path / "nowhere.csv")
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".xls", ".json", ".parquet", ".npz", ".eval", ".unknown", ""])
+def test_a_file_that_is_not_there_has_no_wrong_ending(tmp_path, ending):
+    with pytest.raises(InputError, match=r"There is no file '.*'\. Check the name and the folder\."):
+        read_answers(tmp_path / f"nowhere{ending}")
+    if ending in {".xls", ".npz", ".eval", ".unknown", ""}:
+        (tmp_path / f"there{ending}").write_text("task,worker,label\n")
+        with pytest.raises(InputError, match=r"should end in|in its binary format"):
+            read_answers(tmp_path / f"there{ending}")
+
+
+def test_folders_are_not_files(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for folder in (tmp_path / "folder.csv", tmp_path):
         with pytest.raises(InputError, match="is a folder"):
