@@ -66,7 +66,7 @@ def read_answers(
     task, worker, label : str, default None
         Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
         Argilla, Prodigy and similar tools use. Spellings of a worker's name that differ only in case or spaces are one
-        worker unless both answered the same task, and a warning says so. ``task`` may be
+        worker, unless they differ in case and both answered the same task, and a warning says so. ``task`` may be
         a list of columns, such as ``["prompt", "version"]``: each combination is then a task, named ``"12, v1"``. In a
         wide table it names the column that is not a worker; without one, rows are numbered.
     wide : bool, default False
