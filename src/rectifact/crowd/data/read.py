@@ -28,7 +28,7 @@ from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, w
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_task
 from rectifact.crowd.data.task_columns import gold_task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
@@ -292,7 +292,7 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
-    known = task is not None or any(usual_name(name) in COLUMN_NAMES["task"] for name in frame.columns)
+    known = task is not None or usual_task(frame.columns) is not None
     column = find_columns(frame.columns, {"task": task})["task"] if known else None
     workers = [name for name in frame.columns if not known or name != column]
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))

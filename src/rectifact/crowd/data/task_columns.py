@@ -12,7 +12,7 @@ from rectifact.core.errors import FitWarning, InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.joined import table_of
 from rectifact.crowd.data.names import matched, object_array
-from rectifact.crowd.data.tables import find_column, find_gold_column
+from rectifact.crowd.data.tables import find_column, find_gold_column, usual_task
 
 MOST = 0.5
 """Share of the values of a column above which it holds the tasks that judges answered."""
@@ -38,18 +38,17 @@ def task_column(
         The table as the subject of a sentence.
     """
     named: str | None = names["task"]
-    if named in present or "task" not in judges.columns:
+    if named in present or "task" not in judges.columns or usual_task(present, certain=True) is not None:
         return named
-    try:
-        find_column(present, "task", None)
-    except InputError:
-        others = {_present(present, role, names[role]) for role in ("worker", "label")}
-        rest = [name for name in present if name not in others]
-        found = _with_tasks(table_of(table)[rest], judges)
-    else:
+    own = judges.columns["task"]
+    if own in present:
+        return own
+    others = {_present(present, role, names[role]) for role in ("worker", "label")}
+    rest = [name for name in present if name not in others]
+    found = _with_tasks(table_of(table)[rest], judges)
+    if len(found) != 1 and usual_task(present) is not None:
         return named
     if len(found) != 1:
-        own = judges.columns["task"]
         raise InputError(
             f"{where} has no column for the task among {list(present)}.", f"Rename what has it to {own!r} there."
         )
@@ -78,6 +77,8 @@ def gold_task_column(table: Any, present: Sequence[Any], answers: Any, data: Any
         with suppress(InputError):
             present = [name for name in present if name != find_gold_column(present, "label", own.get("label"))]
         found = _with_tasks(table_of(table)[list(present)], answers)
+        if len(found) != 1 and (usual := usual_task(present)) is not None:
+            return usual
         if len(found) != 1:
             raise
     where = f"The file of gold labels {str(data)!r}" if isinstance(data, str | Path) else "The table of gold labels"
