@@ -131,6 +131,7 @@ OTHERS = {
         "panel_choice",
         "panel_gap",
         "panel_misses",
+        "misfit",
         "panel_rates",
         "panel_replacement",
         "panel_shift",

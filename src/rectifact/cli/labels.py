@@ -171,10 +171,9 @@ def labels(
             if calibrate:
                 fitted.calibrate(known)
             planning.check_names(fitted)
-            planned_by = planning.basis(fitted, audit, known) if isinstance(fitted, DawidSkene) else fitted
+            planned_by = planning.basis(fitted, audit, known)
             needed = planning.needed(planned_by)
-        for doubt in () if audit is None else audit.findings():
-            say(doubt.on_command_line())
+        _say_doubts(audit)
         summary = summary_of(fitted, probabilities=probabilities)
         _write_labels(summary.result, data, out)
         if workers is not None:
@@ -184,9 +183,7 @@ def labels(
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
         notes = notes_of(caught, "labels")
-        _say(data, fitted, summary, gold)
-        if audit is not None:
-            say(audit.words())
+        _say(data, fitted, summary, gold, audit)
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
         facts = _facts(data, fitted, summary, audit) | promised(needed) | _said(audit, notes)
@@ -280,7 +277,13 @@ def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task:
             yield made
 
 
-def _say(data: Any, model: Any, summary: Summary, gold: Path | None) -> None:
+def _say_doubts(audit: Audit | None) -> None:
+    """What forbids to use the labels, before anything else."""
+    for doubt in () if audit is None else audit.findings():
+        say(doubt.on_command_line())
+
+
+def _say(data: Any, model: Any, summary: Summary, gold: Path | None, audit: Audit | None) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     if data.source:
         say(" ".join([data.source["sentence"], *_about_gold(data, gold)]))
@@ -292,6 +295,8 @@ def _say(data: Any, model: Any, summary: Summary, gold: Path | None) -> None:
         say(finding.on_command_line())
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+    if audit is not None:
+        say(audit.words())
 
 
 def _about_gold(data: Any, gold: Path | None) -> list[str]:
