@@ -133,6 +133,7 @@ OTHERS = {
         "panel_gap",
         "panel_leaning",
         "panel_misses",
+        "misfit",
         "panel_rates",
         "panel_replacement",
         "panel_reprs",

@@ -242,3 +242,52 @@ def test_tasks_of_people_are_found_by_their_values(run, tmp_path, monkeypatch, c
     people.assign(which=people["which"] + 5000).to_csv("others.csv", index=False)
     error = run(*given, "others.csv", expect=2).err
     assert "Rename what has it to 'conversation_id' there." in error
+
+
+@pytest.mark.parametrize("command", ["evaluate", "labels", "rate"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_tasks_of_gold_labels_are_found_by_their_values(run, tmp_path, monkeypatch, command, wide):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    ids = np.arange(2001, 2101)
+    grades = pd.DataFrame({name: rng.integers(1, 6, 100) for name in ["gpt", "claude", "gemini"]})
+    table = pd.concat([pd.Series(ids, name="conversation_id"), grades], axis=1)
+    if not wide:
+        table = table.melt("conversation_id", var_name="judge", value_name="score")
+    table.to_csv("judges.csv", index=False)
+    gold = pd.DataFrame({"which": ids[:40], "final": grades["gpt"][:40], "drawn": 0.5})
+    gold[["which", "final"]].to_csv("gold.csv", index=False)
+    asked = {"evaluate": ["--ordinal"], "labels": ["-o", "out.csv"], "rate": ["--mean"]}[command]
+    given = [command, "judges.csv", *(["--wide"] if wide else []), *asked, "--json", "--gold"]
+    note = "has the tasks in the column 'which': its values are those of 'conversation_id'"
+    said = run(*given, "gold.csv")
+    assert said.err.count(note) == 1
+    assert "gold.csv" in said.err
+    gold.rename(columns={"which": "conversation_id"})[["conversation_id", "final"]].to_csv("named.csv", index=False)
+    named = run(*given, "named.csv")
+    assert note not in named.err
+    assert {**json.loads(said.out), "warnings": 0} == {**json.loads(named.out), "warnings": 0}
+    if command == "rate":
+        gold.rename(columns={"final": "label"}).to_csv("drawn.csv", index=False)
+        weighed = run(*given, "drawn.csv", "--gold-weights", "drawn")
+        assert weighed.err.count(note) == 1
+    gold.assign(other=gold["which"] + 1).rename(columns={"final": "label"}).to_csv("two.csv", index=False)
+    assert "No column for the task of the gold labels among" in run(*given, "two.csv", expect=2).err
+
+
+def test_tasks_of_people_and_gold_are_those_of_the_judges_rather_than_other_numbers(run, tmp_path, monkeypatch):
+    """Another column is called like one of tasks: values decide, and a column with the judges' name needs no note."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    judges = pd.DataFrame({"Output ID": np.arange(3001, 3101), **{name: rng.integers(1, 6, 100) for name in "abc"}})
+    judges.melt("Output ID", var_name="judge", value_name="score").to_csv("judges.csv", index=False)
+    gold = pd.DataFrame({"ref": judges["Output ID"], "ticket_id": np.arange(100), "label": judges["a"]})[:40]
+    gold.to_csv("gold.csv", index=False)
+    people = gold.rename(columns={"ref": "Output ID", "label": "stars"}).assign(rater="Ann")
+    pd.concat([people, people.assign(rater="Bo")]).to_csv("people.csv", index=False)
+    said = run("evaluate", "judges.csv", "--gold", "gold.csv", "--humans", "people.csv", "--ordinal", "--json")
+    facts = json.loads(said.out)
+    assert facts["tasks"] == 100
+    assert facts["audit"]["n_gold"] == 40
+    assert said.err.count("its values are those of 'Output ID'") == 1
+    assert "The file of gold labels 'gold.csv' has the tasks in the column 'ref'" in said.err

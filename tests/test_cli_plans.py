@@ -110,3 +110,33 @@ def test_in_python_an_empty_plan_warns(answers):
     full = DawidSkene().fit(make_crowd(80, 3, 2, labels_per_task=3, random_state=1).answers)
     with pytest.warns(FitWarning, match="fit again with their answers"):
         assert not len(full.next_labels(5, workers=[0]))
+
+
+def test_a_plan_goes_by_gold_labels_that_dispute_the_confidence(run, files):
+    """What is planned is then what it is with --calibrate, which changes the confidence of the labels as well."""
+    rng = np.random.default_rng(0)
+    crowd = make_crowd(300, 6, 3, labels_per_task=3, accuracy=(0.7, 0.9), random_state=2)
+    crowd.answers.to_csv("answers.csv", index=False)
+    truth = crowd.truth.copy()
+    odd = rng.random(len(truth)) < 0.3  # on which all workers err alike
+    truth[odd] = (truth[odd] + 1) % 3
+    given = ("labels", "answers.csv", "-o", "labels.csv", "--gold", "gold.csv", "--target", "0.05")
+    note, promise = "do not bear out the confidence of the labels, so planning goes by", "now, by the gold labels)"
+    sizes = {}
+    for name, gold in (("right", crowd.truth), ("disputed", truth)):
+        gold.rename("label").rename_axis("task")[:80].to_csv("gold.csv")
+        said = run(*given, "--plan", "plan.csv").err
+        assert (note in said) == (promise in said) == (name == "disputed")
+        sizes[name] = len(pd.read_csv("plan.csv"))
+        needed = run(*given).err
+        assert (note in needed) == (name == "disputed")
+    confidence = pd.read_csv("labels.csv")["confidence"]
+    calibrated = run(*given, "--plan", "calibrated.csv", "--calibrate").err
+    assert note not in calibrated
+    assert promise in calibrated
+    assert pd.read_csv("labels.csv")["confidence"].mean() < confidence.mean() - 0.05  # which the plan has left alone
+    pd.testing.assert_frame_equal(pd.read_csv("plan.csv"), pd.read_csv("calibrated.csv"))
+    assert sizes["disputed"] > sizes["right"] + 20
+    truth[odd].rename("label").rename_axis("task")[:5].to_csv("gold.csv")
+    said = run(*given, "--plan", "plan.csv").err
+    assert "so that the plan promises too much. Give at least 10 gold labels, better 100, with --calibrate." in said

@@ -94,6 +94,50 @@ def test_people_who_tie_are_mentioned(run, files, panel):
     assert "118 tasks labelled by people" in said.out
 
 
+def _swapped(people):
+    return people.assign(label=people["label"].map({"pass": "fail", "fail": "pass"}))
+
+
+def _graded(table):
+    return table.assign(label=table["label"].map({"pass": 3, "fail": 1}))
+
+
+@pytest.mark.parametrize("asked", [("--positive", "pass"), ("--mean",)])
+def test_gold_labels_that_contradict_the_judges_come_first(run, files, panel, tmp_path, asked):
+    form, page = _graded if asked == ("--mean",) else (lambda table: table), tmp_path / "page.html"
+    form(panel[0]).to_csv(files[0], index=False)
+    opening = "Do not rely on anything below yet. Gold labels do not fit the answers: "
+    for people, doubted in ((panel[1], False), (_swapped(panel[1]), True)):
+        form(people).to_csv(files[1], index=False)
+        said = run("rate", files[0], "--gold", files[1], *asked, "--report", page)
+        assert said.out.splitlines()[1].startswith(f"warning: {opening}") == doubted
+        assert (opening in page.read_text()) == doubted
+        written = run("rate", files[0], "--gold", files[1], *asked, "--json")
+        assert json.loads(written.out)["contradicted"].startswith(opening) == doubted
+        assert (opening in run("rate", files[0], "--gold", files[1], *asked, "-o", "-").err) == doubted
+
+
+def test_gold_labels_that_contradict_the_judges_in_python(panel):
+    with pytest.warns(UserWarning, match="Do not rely on anything below yet"):
+        found = rate(panel[0], _swapped(panel[1]), "pass")
+    assert found.words()[0] == found.contradicted
+    assert rates_report(found).main[0] == found.contradicted
+
+
+def test_labels_from_gold_labels_that_contradict_the_workers(run, files, panel, tmp_path):
+    """The warning comes first, and does not advise what the user has just done."""
+    page, out = tmp_path / "page.html", tmp_path / "labels.csv"
+    for people, doubted in ((panel[1], False), (_swapped(panel[1]), True)):
+        people.to_csv(files[1], index=False)
+        said = run("labels", files[0], "--gold", files[1], "-o", out, "--json", "--report", page)
+        assert said.err.startswith("warning: gold labels that do not fit the answers. ") == doubted
+        assert ("or leave --gold out" in said.err) == doubted
+        assert "give some certain labels with --gold" not in said.err
+        named = [finding["finding"] for finding in json.loads(said.out)["findings"]]
+        assert ("gold labels that do not fit the answers" in named) == doubted
+        assert ("Gold labels do not fit the answers" in page.read_text()) == doubted
+
+
 def test_selected_labels_are_mentioned(run, files, panel):
     panel[1][panel[1]["label"] == "fail"].to_csv(files[1], index=False)
     said = run("rate", files[0], "--gold", files[1], "--positive", "pass").err

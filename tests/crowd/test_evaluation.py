@@ -145,8 +145,9 @@ def test_an_audit_does_not_see_the_gold_labels(crowd):
     assert (
         model.labels_[np.isin(model.tasks_, wrong.index)] == wrong.loc[model.tasks_[np.isin(model.tasks_, wrong.index)]]
     ).all()
-    with pytest.warns(FitWarning, match="Gold labels do not fit the answers"):
-        found = audit_of(model)
+    found = audit_of(model)
+    assert found.contradiction().startswith("Gold labels do not fit the answers")
+    assert found.findings()[0].on_command_line().endswith("or leave --gold out.")
     blind = pd.Series(DawidSkene().fit(crowd.answers).labels_, index=DawidSkene().fit(crowd.answers).tasks_)
     assert found.n_right == (blind.loc[wrong.index] == wrong).sum()
     assert found.n_gold == 60

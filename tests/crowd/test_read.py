@@ -372,10 +372,54 @@ def test_answers_in_the_encoding_of_windows_are_read_and_said(tmp_path):
         assert sorted(read_answers(tmp_path / "latin.csv").classes) == ["thé", "été"]
 
 
-def test_files_that_are_not_there(tmp_path):
-    with pytest.raises(InputError, match="There is no file"):
-        read_answers(tmp_path / "nowhere.csv")
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".xls", ".json", ".parquet", ".npz", ".eval", ".unknown", ""])
+def test_a_file_that_is_not_there_has_no_wrong_ending(tmp_path, ending):
+    with pytest.raises(InputError, match=r"There is no file '.*'\. Check the name and the folder\."):
+        read_answers(tmp_path / f"nowhere{ending}")
+    if ending in {".xls", ".npz", ".eval", ".unknown", ""}:
+        (tmp_path / f"there{ending}").write_text("task,worker,label\n")
+        with pytest.raises(InputError, match=r"should end in|in its binary format"):
+            read_answers(tmp_path / f"there{ending}")
+
+
+def test_folders_are_not_files(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for folder in (tmp_path / "folder.csv", tmp_path):
         with pytest.raises(InputError, match="is a folder"):
             read_answers(folder)
+
+
+NUMBERED = [
+    "Output ID",
+    "output_id",
+    "image_id",
+    "Image-Id",
+    "ticket_id",
+    "Conversation #",
+    "item_id",
+    "prompt_id",
+    "Prompt No.",
+]
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+@pytest.mark.parametrize("wide", [False, True])
+def test_numbers_of_what_is_judged_are_the_task(name, wide):
+    said = pd.DataFrame({"gpt": list("yyny"), "claude": list("ynny"), "ann": list("yyyn")})
+    table = pd.concat([pd.Series([11, 12, 13, 14], name=name), said], axis=1)
+    if not wide:
+        table = table.melt(name, var_name="Judge Model", value_name="Verdict").assign(user_number=7, version_id=1)
+    found = read_answers(table, wide=wide)
+    assert found.columns["task"] == name
+    assert found.tasks.tolist() == [11, 12, 13, 14]
+    assert sorted(found.workers) == ["ann", "claude", "gpt"]
+
+
+def test_of_two_columns_with_numbers_of_what_is_judged_neither_is_the_task():
+    rows = pd.DataFrame({"judge": ["a", "b"], "verdict": ["y", "n"], "output_id": [1, 1], "ticket_id": [2, 3]})
+    with pytest.raises(InputError, match=r"No column for the task among .*'output_id', 'ticket_id'.* Name it: task="):
+        read_answers(rows)
+    assert read_answers(rows, task="output_id").columns["task"] == "output_id"
+    assert read_answers(rows.rename(columns={"ticket_id": "task"})).columns["task"] == "task"
+    with pytest.raises(InputError, match="No column for the task"):
+        read_answers(rows.drop(columns="output_id").rename(columns={"ticket_id": "assignment_id"}))

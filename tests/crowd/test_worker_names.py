@@ -61,6 +61,27 @@ def test_workers_who_answered_the_same_task_are_different(tidy):
     assert {"GPT-4o", "gpt-4o"} <= set(found.workers)
 
 
+def test_names_that_differ_in_spaces_alone_are_one_worker_who_answered_again(tidy):
+    """Also where they share tasks; another case, which shares tasks too, stays another worker."""
+    again = tidy[tidy["worker"] == "gpt-4o"].head(12).assign(worker="gpt-4o ")
+    with pytest.warns(FitWarning, match=r"count as one: 'gpt-4o ' as 'gpt-4o' \(12 answers\)"):
+        found = read_answers(pd.concat([tidy, again]))
+    assert found.workers.tolist() == tidy["worker"].unique().tolist()
+    assert len(found) == len(tidy) + 12
+    assert "repeated answers" in DawidSkene().fit(found).diagnose()["finding"].tolist()
+    with pytest.warns(FitWarning) as caught:
+        panel = agreement(pd.concat([tidy, again]), n_resamples=20)
+    assert any("12 repeated answers of a worker to the same task were left out" in str(each.message) for each in caught)
+    pd.testing.assert_frame_equal(panel.table(), agreement(tidy, n_resamples=20).table())
+    other = tidy[tidy["worker"] == "gpt-4o"].head(30).assign(worker="GPT-4o")
+    with pytest.warns(FitWarning) as caught:
+        found = read_answers(pd.concat([tidy, again, other]))
+    said = " ".join(str(each.message) for each in caught)
+    assert "count as one: 'gpt-4o ' as 'gpt-4o' (12 answers)" in said
+    assert "'gpt-4o' and 'GPT-4o'. They count as different workers, as 30 tasks were" in said
+    assert set(found.workers) == {*tidy["worker"], "GPT-4o"}
+
+
 def test_columns_of_a_wide_table_are_different_workers_if_they_share_tasks():
     table = pd.DataFrame({"task": list("abcd"), "gpt": list("yyny"), "GPT": list("ynny"), "ann": list("yyyn")})
     with pytest.warns(FitWarning, match="4 tasks were"):

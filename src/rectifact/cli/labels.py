@@ -171,22 +171,22 @@ def labels(
             if calibrate:
                 fitted.calibrate(known)
             planning.check_names(fitted)
-            needed = planning.needed(fitted)
+            planned_by = planning.basis(fitted, audit, known)
+            needed = planning.needed(planned_by)
+        _say_doubts(audit)
         summary = summary_of(fitted, probabilities=probabilities)
         _write_labels(summary.result, data, out)
         if workers is not None:
             write_table(summary.workers, workers)
-        planned = planning.write(fitted, shown=report is not None)
+        planned = planning.write(planned_by, shown=report is not None)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")
         notes = notes_of(caught, "labels")
-        _say(data, fitted, summary, gold)
-        if audit is not None:
-            say(audit.words())
+        _say(data, fitted, summary, gold, audit)
         if needed is not None and target is not None and plan is None:  # which says it by itself
             say(needed.words())
-        facts = _facts(data, fitted, summary) | promised(needed) | _said(audit, notes)
+        facts = _facts(data, fitted, summary, audit) | promised(needed) | _said(audit, notes)
         outcome.write(SavedModel(fitted), facts, needed=needed, plan=planned, audit=audit, texts=texts, notes=notes)
 
 
@@ -277,7 +277,13 @@ def _tasks(data: Any, path: Path, result: pd.DataFrame, field: str | None, task:
             yield made
 
 
-def _say(data: Any, model: Any, summary: Summary, gold: Path | None) -> None:
+def _say_doubts(audit: Audit | None) -> None:
+    """What forbids to use the labels, before anything else."""
+    for doubt in () if audit is None else audit.findings():
+        say(doubt.on_command_line())
+
+
+def _say(data: Any, model: Any, summary: Summary, gold: Path | None, audit: Audit | None) -> None:
     """What was read, how the fit went and what was found, in sentences."""
     if data.source:
         say(" ".join([data.source["sentence"], *_about_gold(data, gold)]))
@@ -289,6 +295,8 @@ def _say(data: Any, model: Any, summary: Summary, gold: Path | None) -> None:
         say(finding.on_command_line())
     if data.columns and set(data.columns) != set(data.columns.values()):
         say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+    if audit is not None:
+        say(audit.words())
 
 
 def _about_gold(data: Any, gold: Path | None) -> list[str]:
@@ -299,13 +307,14 @@ def _about_gold(data: Any, gold: Path | None) -> list[str]:
     return [f"{found} used as gold." if gold is None else f"{found} set aside because of --gold."]
 
 
-def _facts(data: Any, model: Any, summary: Summary) -> dict[str, Any]:
+def _facts(data: Any, model: Any, summary: Summary, audit: Audit | None) -> dict[str, Any]:
     """The same for scripts."""
+    found = [*([] if audit is None else audit.findings()), *summary.findings]
     return {
         "answers": len(data),
         "tasks": len(data.tasks),
         "workers": len(data.workers),
         "classes": [str(name) for name in data.classes],
         "mean_confidence": float(model.probas_.max(axis=1).mean()),
-        "findings": findings_table(summary.findings).to_dict("records"),
+        "findings": findings_table(found).to_dict("records"),
     }

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ import pandas as pd
 from rectifact.cli.outcome import say_warnings
 from rectifact.cli.tables import check_table_name, named_as_read, write_table
 from rectifact.cli.terminal import STDOUT, say
-from rectifact.core.errors import InputError, count
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.core.validation import check_positive
 from rectifact.crowd import DawidSkene
+from rectifact.crowd.advice.audit import LEAST_GOLD, Audit
 from rectifact.crowd.advice.budget import expected_error
 from rectifact.crowd.advice.foresight import Needed, check_target
 from rectifact.crowd.advice.planning import LEAST_GAIN
@@ -59,6 +61,27 @@ class Planning:
         """Refuse workers who gave no answers, before anything is written."""
         if self.path is not None and self.ask is not None:
             can_be_asked(self.asked(), model.tasks_[:0], model.workers_)
+
+    def basis(self, model: DawidSkene, audit: Audit | None, gold: Any) -> DawidSkene:
+        """The model that a plan goes by: calibrated by gold labels where these do not bear out its confidence."""
+        asked = any(value is not None for value in (self.path, self.costs, self.target))
+        if not asked or audit is None or not audit.is_too_sure or hasattr(model, "calibration_"):
+            return model
+        short = "The gold labels do not bear out the confidence of the labels, so that the plan promises too much."
+        if audit.is_contradicted:
+            warnings.warn(FitWarning(short, "Do not go by it before the gold labels are checked."), stacklevel=2)
+            return model
+        if audit.n_gold < LEAST_GOLD:
+            remedy = f"Give at least {LEAST_GOLD} gold labels, better 100, with --calibrate."
+            warnings.warn(FitWarning(short, remedy), stacklevel=2)
+            return model
+        what = (
+            "The gold labels do not bear out the confidence of the labels, so planning goes by lower confidence, which "
+            "they have calibrated."
+        )
+        warnings.warn(FitWarning(what, "For such confidence beside the labels too, add --calibrate."), stacklevel=2)
+        with warnings.catch_warnings(action="ignore"):  # of few gold labels, which change no label here
+            return copy(model).calibrate(gold)
 
     def needed(self, model: DawidSkene, default: Sequence[Any] | None = None) -> Needed | None:
         """Answers needed for the target or, for the report alone, for half the error; None if nothing asks for it."""
@@ -119,7 +142,8 @@ class Planning:
             if self.costs is not None
             else (f"asks for {count(len(bought), 'answer')}")
         )
-        promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now)"
+        by_gold = ", by the gold labels" if hasattr(model, "calibration_") else ""
+        promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now{by_gold})"
         say(f"The plan {money}, {promise}.{most_gained(bought)}")
         missed = self.target is not None and after > self.target
         limited = self.budget is not None or self.target is not None

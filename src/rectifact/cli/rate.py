@@ -24,8 +24,7 @@ from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.wide import grouped_answers, without_columns
 from rectifact.crowd.data.workbooks import chosen_sheet
-from rectifact.crowd.events import judge
-from rectifact.crowd.panel_rates import Rates, check_asked, means_of, rates_of
+from rectifact.crowd.panel_rates import Rates, check_asked, checked_rates
 from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
@@ -92,10 +91,9 @@ def rate(
         reading: dict[str, Any] = {} if source is not answers else {"form": form, "question": field}
         reading |= {"classes": order, "asked": positive or None}
         data, groups = grouped_answers(source, by, columns, wide, no_answers(missing), **reading)
-        asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights}
+        asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights, "classes": order}
         asked |= {"confidence": confidence, "half_width": half_width}
-        asked |= {} if mean else {"classes": order}
-        found = means_of(data, gold, **asked) if mean else rates_of(judge(data), gold, positive, **asked)
+        found = checked_rates(data, gold, positive or None, **asked)
     if out is not None:
         write_table(found.table(), out)
     say_warnings(caught, "rate")
@@ -105,11 +103,13 @@ def rate(
     read = f"{columns_read}{who}, and {count(int(found.rates['labels'].iloc[0]), 'task')} labelled by people."
     if as_json:
         say(read)
+        _warn(found)
         show_plain(json.dumps(_facts(data, found) | {"warnings": notes}))
     elif out != STDOUT:
         _show(found, read)
     else:
         say(read)
+        _warn(found)
     if report is not None:
         _write_report(found, notes, report)
 
@@ -128,12 +128,19 @@ def _check(answers: Path, gold: Path, named: list[str | None], out: Path | None,
 def _show(found: Rates, read: str) -> None:
     """What was read, tables for people and the result in sentences, all on the standard output."""
     show_read(read)
+    if found.contradicted:
+        show_plain(f"warning: {found.contradicted}")
     what, interval = found.quantity.what, f"with {found.confidence:.0%} interval"
     show(_rates(found, f"{what[0].upper()}{what[1:]}, {interval}"))
     if len(found.differences):
         show(_differences(found, f"Differences{' in points' if found.quantity.unit else ''}, {interval}"))
-    for sentence in found.words()[: 2 * MOST_SHOWN]:
+    for sentence in found.words()[bool(found.contradicted) :][: 2 * MOST_SHOWN]:
         show_plain(sentence)
+
+
+def _warn(found: Rates) -> None:
+    if found.contradicted:
+        say(f"warning: {found.contradicted}")
 
 
 def _rates(found: Rates, title: str) -> Table:
@@ -214,6 +221,7 @@ def _facts(data: Any, found: Rates) -> dict[str, Any]:
         return json.loads(table.to_json(orient="records"))
 
     return {
+        "contradicted": found.contradicted,
         "answers": len(data),
         "tasks": len(data.tasks),
         "judges": len(data.workers),

@@ -243,7 +243,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
         if weights is not None:
             answers = answers.weighted(weights)
         check_size(len(answers.workers), len(answers.classes))
-        self._gold = answers.gold if gold is None else gold_like(read_gold(gold, answers.columns), answers.classes)
+        self._gold = answers.gold if gold is None else gold_like(read_gold(gold, answers), answers.classes)
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))

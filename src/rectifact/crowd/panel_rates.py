@@ -1,5 +1,6 @@
 """The share of a class, or the mean grade, and differences between groups: tables from judges and a few people."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rectifact.core.errors import InputError
+from rectifact.core.errors import FitWarning, InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import Groups, graded_labels, positive_labels
 from rectifact.crowd.data.humans import gold_weights as read_weights
@@ -26,6 +27,7 @@ from rectifact.crowd.events import (
     warn_of_few,
 )
 from rectifact.crowd.grades import numbers_of
+from rectifact.crowd.misfit import grades_misfit, labels_misfit
 from rectifact.crowd.panel_reprs import rates_repr
 from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.quantity import Quantity
@@ -62,6 +64,9 @@ class Rates:
         Whose labels decide, and who judged all tasks, in words.
     selected : str
         Why the tasks with labels do not look like a random sample; empty if they may be one.
+    contradicted : str
+        Why nothing of this can be relied on: gold labels that fit the answers no better than shuffled ones; empty if
+        they fit.
     """
 
     rates: pd.DataFrame
@@ -73,6 +78,7 @@ class Rates:
     reference: str = "people"
     panel: str = "judges"
     selected: str = ""
+    contradicted: str = ""
 
     def __repr__(self) -> str:
         return rates_repr(self)
@@ -96,7 +102,7 @@ class Rates:
         return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
     def words(self) -> list[str]:
-        """The result in sentences."""
+        """The result in sentences; one that forbids to rely on them comes first."""
         return rates_words(self)
 
     def difference_words(self) -> list[str]:
@@ -195,9 +201,24 @@ def rate(
     columns = {"task": task, "worker": worker, "label": label}
     answers, groups = grouped_answers(data, by, columns, wide, missing, classes=classes, asked=positive)
     options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
-    if mean:
-        return means_of(answers, gold, groups=groups, **options)
-    return rates_of(judge(answers), gold, positive, groups=groups, classes=classes, **options)
+    found = checked_rates(answers, gold, positive, groups=groups, classes=classes, **options)
+    if found.contradicted:
+        warnings.warn(FitWarning(found.contradicted), stacklevel=2)
+    return found
+
+
+def checked_rates(
+    answers: Answers, gold: Any, positive: Any, *, classes: Sequence[Any] | None = None, **options: Any
+) -> Rates:
+    """Rates from answers that have been read or, where no class is named, means; and whether gold labels fit them.
+
+    ``options`` are those of :func:`rates_of`.
+    """
+    if positive is None:
+        return replace(means_of(answers, gold, **options), contradicted=grades_misfit(answers, gold))
+    judged = judge(answers)
+    found = rates_of(judged, gold, positive, classes=classes, **options)
+    return replace(found, contradicted=labels_misfit(judged, gold))
 
 
 def check_asked(positive: Any, mean: bool) -> None:

@@ -13,7 +13,8 @@ from rectifact.crowd.prediction_powered import deviations, wilson
 
 def rates_words(found: Any) -> list[str]:
     """The result in sentences."""
-    said = [_rate_words(row, found) for row in found.rates.to_dict("records")]
+    said = [found.contradicted] if found.contradicted else []
+    said += [_rate_words(row, found) for row in found.rates.to_dict("records")]
     said += [*_outside_words(found.rates, found.quantity.noun), *difference_words(found)]
     return [*said, *needed_words(found, [found.rates, found.differences])]
 

@@ -129,6 +129,7 @@ class Reviewer(FittedModel):
             identified=None if self.refine else self.resolved_["identify"],
             kin=self._kin(len(self.workers_)),
             changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
+            has_gold=self._gold is not None,
         )
         if not self.ordinal or self._gold is not None or hasattr(self, "calibration_"):
             return found
@@ -180,7 +181,7 @@ class Reviewer(FittedModel):
         """
         answers = self._in_memory("calibrate()")
         if gold is not None:
-            return self._calibrate_by(read_gold(gold, answers.columns), answers)
+            return self._calibrate_by(read_gold(gold, answers), answers)
         self.__dict__.pop("calibration_", None)
         effect = 1.0 if self._fitting.retreat else self._dispersion(answers.matrix())
         self.temperature_ = min(temperature(self._held_out()), 1 / effect, 1.0)

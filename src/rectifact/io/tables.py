@@ -46,6 +46,7 @@ def read_table(
     with reading(path, expected or "a table"):
         if path.is_dir():
             raise IsADirectoryError
+        path.stat()  # a file that is not there has no wrong ending
     if expected is None:
         raise InputError(
             f"{str(path)!r} should end in .csv, .tsv or .parquet, so that its format is known.", "Rename it."

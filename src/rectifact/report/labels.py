@@ -61,7 +61,8 @@ def labels_report(
     if audit is not None:
         sections.append(audit_section(audit))
     if isinstance(model, DawidSkene):
-        sections += [calibration_section(model), _diagnosis(summary.findings), _worker_graph(model)]
+        findings = [*([] if audit is None else audit.findings()), *summary.findings]
+        sections += [calibration_section(model), _diagnosis(findings), _worker_graph(model)]
         sections.append(_next(model, needed, plan))
     else:
         sections.append(_worker_graph(model))

@@ -39,7 +39,8 @@ def rates_report(found: Rates, notes: Sequence[str] = ()) -> Report:
     )
     if notes:
         sections.append(Section("About the data", "", notes_table(notes)))
-    main = [found.words()[0], *found.difference_words()[:MOST_COMPARED]]
+    first = found.words()[: 2 if found.contradicted else 1]
+    main = [*first, *found.difference_words()[:MOST_COMPARED]]
     main += needed_words(found, [found.rates.head(1), found.differences.head(MOST_COMPARED)])
     return Report("Rates", words, sections, main=main)
 

@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, count
+from rectifact.core.errors import count
 from rectifact.core.estimator import quiet_copy
+from rectifact.core.findings import Finding
 from rectifact.crowd.em import Floats
 from rectifact.crowd.grades import chosen
 from rectifact.crowd.prediction_powered import deviations, wilson
 
 MOST_ANSWERS = 2_000_000
 """Answers that are fitted once more without gold labels, for an audit."""
+
+MISFIT = "gold labels that do not fit the answers"
+RELY = "Do not rely on anything below yet."
+"""What is wrong, as a finding calls it, and what that forbids."""
 
 LEAST_GOLD, FAR = 10, 0.1
 """Gold labels that it takes to say that they do not fit the answers, and how far these must fall short of what the
@@ -58,6 +63,11 @@ class Audit:
         """Whether gold labels agree with the workers no better than by chance, though these agree with each other."""
         return self.n_gold >= LEAST_GOLD and self.low <= self.chance and self.expected > self.high + FAR
 
+    @property
+    def is_too_sure(self) -> bool:
+        """Whether the confidence of the labels promises more than gold labels bear out."""
+        return self.expected > self.high
+
     def contradiction(self) -> str:
         """That gold labels do not fit the answers, in a sentence; empty if they do."""
         if not self.is_contradicted:
@@ -67,9 +77,18 @@ class Audit:
             f"workers together say, and {self.chance * self.n_gold:.0f} would if they were shuffled."
         )
 
+    def findings(self) -> list[Finding]:
+        """That gold labels do not fit the answers, for those who may leave them out; empty if they do."""
+        remedy = (
+            "Check that the gold labels name the tasks as the answers do, and that no two classes are swapped among "
+            "them; or leave {} out."
+        )
+        what = self.contradiction()
+        return [Finding("warning", MISFIT, what, remedy.format("gold"), remedy.format("--gold"))] if what else []
+
     def words(self) -> str:
         """The result in a sentence."""
-        too_sure = " That is more than the gold labels bear out." if self.expected > self.high else ""
+        too_sure = " That is more than the gold labels bear out." if self.is_too_sure else ""
         return (
             f"Before gold labels were used, {self.n_right} of {count(self.n_gold, 'label')} with a gold label were "
             f"right: {self.accuracy:.1%} ({self.confidence:.0%} interval {self.low:.1%} to {self.high:.1%}); their "
@@ -113,7 +132,7 @@ def audit(
 def audit_of(model: Any) -> Audit | None:
     """The audit of a fitted :class:`rectifact.DawidSkene`, which is fitted once more, without its gold labels.
 
-    None without gold labels, and for very many answers. Warns of gold labels that do not fit the answers.
+    None without gold labels, and for very many answers.
     """
     answers = model._answers
     known = answers.known(model._gold) if isinstance(getattr(answers, "label", None), np.ndarray) else None
@@ -122,7 +141,4 @@ def audit_of(model: Any) -> Audit | None:
     blind = quiet_copy(model)
     with warnings.catch_warnings(action="ignore"):  # the fit with gold labels has said it
         blind.fit(replace(answers, gold=None))
-    found = audit(blind.probas_, known, ordinal=model.ordinal)
-    if found is not None and found.is_contradicted:
-        warnings.warn(FitWarning(found.contradiction(), CHECK), stacklevel=2)
-    return found
+    return audit(blind.probas_, known, ordinal=model.ordinal)

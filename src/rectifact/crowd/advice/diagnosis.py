@@ -47,6 +47,7 @@ def diagnose(
     identified: str | None = None,
     kin: NDArray[np.int64] | None = None,
     changes: Callable[[list[Any]], int] | None = None,
+    has_gold: bool = False,
 ) -> list[Finding]:
     """All findings, the worst first; an empty list is good news.
 
@@ -71,6 +72,8 @@ def diagnose(
         The same number for workers who count as one.
     changes : callable, default None
         How many labels change if two workers count as one, by their names.
+    has_gold : bool, default False
+        Whether gold labels took part in the fit.
     """
     B, answered = answers.one_hot(), answers.answered()
     beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
@@ -80,7 +83,7 @@ def diagnose(
         *_spellings(answers.classes),
         *_classes(B, answers.classes, model, beside),
         *_conditioning(B, answers.classes, model, beside),
-        *_chance(answers.given, answers.classes, model),
+        *_chance(answers.given, answers.classes, model, has_gold),
         *diagnose_workers(answers.workers, model),
         *not_independent(effect, trusting, calibrated),
         *unknown_workers(leaning, told_apart),
@@ -272,12 +275,14 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, bes
     ]
 
 
-def _chance(given: NDArray[Any], classes: NDArray[Any], model: CrowdModel) -> list[Finding]:
+def _chance(given: NDArray[Any], classes: NDArray[Any], model: CrowdModel, has_gold: bool) -> list[Finding]:
     mean = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
     wrong = mean.argmax(axis=0) != np.arange(len(classes))
     if not wrong.any():
         return []
     remedy = "The names of the classes may be swapped; give some certain labels with {}."
+    if has_gold:
+        remedy = "The names of the classes may be swapped, in the answers or among the gold labels: check both."
     return [
         Finding(
             "problem",

@@ -36,7 +36,7 @@ def read_file(
 ) -> Answers | pa.Table | pd.DataFrame:
     """A table, or answers where the file holds records; parameters as in :func:`rectifact.crowd.read_answers`."""
     check_format(form)
-    if path.suffix == ".eval":
+    if path.suffix == ".eval" and path.exists():
         raise InputError(
             f"{str(path)!r} is an Inspect log in its binary format.",
             f"Convert it: inspect log dump {path.name} > {path.stem}.json.",

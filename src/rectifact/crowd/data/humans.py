@@ -18,7 +18,8 @@ from rectifact.crowd.data.groups import groups_in_column, read_groups
 from rectifact.crowd.data.names import Gold, listed, matched, object_array, plain, refuse_strange
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.spellings import gold_like
-from rectifact.crowd.data.tables import find_gold_column, read_table, usual_name
+from rectifact.crowd.data.tables import read_table, usual_name
+from rectifact.crowd.data.task_columns import gold_task_column
 from rectifact.crowd.data.unmatched import no_common_task
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]
@@ -85,9 +86,7 @@ def positive_labels(
     Labels may be of classes that no worker has, if these are among ``classes`` or ``positive``. Labels of tasks that
     nobody answered are left out.
     """
-    tasks, labels = consensus(
-        gold_like(read_gold(gold, answers.columns), answers.classes), positive, by_people=by_people
-    )
+    tasks, labels = consensus(gold_like(read_gold(gold, answers), answers.classes), positive, by_people=by_people)
     place = _answered(tasks, answers)
     found = place >= 0
     _check_positive(positive, answers.classes, labels)
@@ -117,7 +116,7 @@ def graded_labels(gold: Any, answers: Answers, values: NDArray[np.float64]) -> t
 
     ``values`` are the grades of judges, in whose range those of people are expected: others may be slips.
     """
-    tasks, labels = read_gold(gold, answers.columns)
+    tasks, labels = read_gold(gold, answers)
     table = pd.DataFrame({"task": tasks, "label": labels}, dtype=object)
     table = table[~(table.isna().any(axis=1) | (table["label"] == ""))]
     table["label"] = plain_grades(table["label"].tolist())
@@ -177,7 +176,7 @@ def mention_gold(judges: Any) -> None:
 
 def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Weight of each task with a known label, 0 for others: from a dict, table or file, or a column of the labels."""
-    pairs = _weights_by_task(weights, gold, answers.columns)
+    pairs = _weights_by_task(weights, gold, answers)
     place = matched(object_array(list(pairs)), answers.tasks)
     found = np.zeros(len(answers.tasks))
     try:
@@ -195,11 +194,11 @@ def gold_weights(weights: Any, gold: Any, answers: Answers, known: NDArray[np.bo
     return np.where(known, found, 0.0)
 
 
-def _weights_by_task(weights: Any, gold: Any, columns: Mapping[str, str]) -> dict[Any, Any]:
+def _weights_by_task(weights: Any, gold: Any, answers: Answers) -> dict[Any, Any]:
     if isinstance(weights, str):
         table = _frame(gold)
         if table is not None and weights in table.columns:
-            return _by_task(table, weights, columns)
+            return _by_task(table, weights, answers, gold)
         if not Path(weights).is_file():
             what = f"gold_weights={weights!r} is neither a column of the gold labels nor a file."
             raise InputError(what, "Check the spelling.", option="gold_weights")
@@ -211,12 +210,12 @@ def _weights_by_task(weights: Any, gold: Any, columns: Mapping[str, str]) -> dic
     if table is None:
         what = f"gold_weights is a dict or Series by task, a table, or a file; got {type(weights).__name__}."
         raise InputTypeError(what, "Give one of these.", option="gold_weights")
-    task = find_gold_column(table.columns, "task", columns.get("task"))
+    task = gold_task_column(table.to_native(), table.columns, answers, weights)
     others = [name for name in table.columns if name != task]
     named = [name for name in others if str(name).lower() in WEIGHT_NAMES]
     if len(named) != 1 and len(others) != 1:
         raise InputError(f"No column for the weight of a task among {others}.", "Call it 'weight'.")
-    return _by_task(table, (named or others)[0], columns)
+    return _by_task(table, (named or others)[0], answers, weights)
 
 
 def _frame(data: Any) -> Any:
@@ -227,8 +226,8 @@ def _frame(data: Any) -> Any:
     return nw.from_native(data, eager_only=True, pass_through=True) if is_table else None
 
 
-def _by_task(table: Any, column: str, columns: Mapping[str, str]) -> dict[Any, Any]:
-    task = find_gold_column(table.columns, "task", columns.get("task"))
+def _by_task(table: Any, column: str, answers: Answers, given: Any) -> dict[Any, Any]:
+    task = gold_task_column(table.to_native(), table.columns, answers, given)
     return dict(zip(*(table.get_column(name).to_list() for name in (task, column)), strict=True))
 
 

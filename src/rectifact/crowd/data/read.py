@@ -28,7 +28,8 @@ from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, w
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_name
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_task
+from rectifact.crowd.data.task_columns import gold_task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
 from rectifact.crowd.data.workers import one_name_each
@@ -65,7 +66,7 @@ def read_answers(
     task, worker, label : str, default None
         Names of the columns, where they are not ``task``, ``worker``, ``label`` or a name that MTurk, Label Studio,
         Argilla, Prodigy and similar tools use. Spellings of a worker's name that differ only in case or spaces are one
-        worker unless both answered the same task, and a warning says so. ``task`` may be
+        worker, unless they differ in case and both answered the same task, and a warning says so. ``task`` may be
         a list of columns, such as ``["prompt", "version"]``: each combination is then a task, named ``"12, v1"``. In a
         wide table it names the column that is not a worker; without one, rows are numbered.
     wide : bool, default False
@@ -223,11 +224,13 @@ def read_more(
     return replace(answers, worker=position[answers.worker], workers=workers)
 
 
-def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
+def read_gold(given: Any, answers: Any = None) -> Gold:
     """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both.
 
-    ``columns`` are those that the answers were read from: those of gold labels may have the same names.
+    Columns of gold labels may have the names of those that the ``answers`` were read from; a column for the task
+    without a usual name is found by their tasks.
     """
+    data = given
     if isinstance(data, str | Path):
         if not Path(data).suffix and not Path(data).exists():  # perhaps a column
             remedy = "Name a file with columns task and label."
@@ -242,9 +245,9 @@ def read_gold(data: Any, columns: Mapping[str, str] | None = None) -> Gold:
     if isinstance(data, pd.Series):
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
-        own = columns or {}
+        own = {} if answers is None else answers.columns
         frame = _open_frame(with_joined_task(data, own.get("task"))[0], wide=False)
-        task = find_gold_column(frame.columns, "task", own.get("task"))
+        task = gold_task_column(frame.to_native(), frame.columns, answers, given)
         label = find_gold_column(frame.columns, "label", own.get("label"), task)
         return frame.get_column(task).to_numpy(), frame.get_column(label).to_numpy()
     raise InputTypeError(
@@ -289,7 +292,7 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
 
 
 def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any] | None) -> Answers:
-    known = task is not None or any(usual_name(name) in COLUMN_NAMES["task"] for name in frame.columns)
+    known = task is not None or usual_task(frame.columns) is not None
     column = find_columns(frame.columns, {"task": task})["task"] if known else None
     workers = [name for name in frame.columns if not known or name != column]
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))

@@ -19,6 +19,18 @@ COLUMN_NAMES: dict[str, list[str]] = json.loads(Path(__file__).with_name("column
 
 OTHER_WORKBOOKS = {".xls", ".ods"}
 
+JUDGED = {
+    *("output", "completion", "generation", "message", "dialog", "dialogue", "chat", "thread", "trace", "query"),
+    *("image", "img", "picture", "photo", "video", "clip", "audio", "recording"),
+    *("text", "sentence", "utterance", "passage", "paragraph", "snippet", "segment", "article", "paper", "doc"),
+    *("post", "tweet", "comment", "product", "ticket", "instance", "object", "problem", "datapoint", "document"),
+    *("task", "item", "question", "example", "pair", "conversation", "prompt"),
+}
+"""What may be judged: a column with the number of one has the tasks, if it is the only such column."""
+
+NUMBERS = ("_id", "_ids", "_#", "_no", "_no.", "_nr", "_number", "#")
+"""How names of columns with numbers of things end."""
+
 
 def read_table(path: Path, names: dict[str, str | None] | None = None, expected: str | None = None) -> pa.Table:
     """Table in a file; of a Parquet file only the columns of the roles in ``names``, if given."""
@@ -54,6 +66,8 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
         names = ["answer", *names]  # Prodigy, whose label is the question and whose answer is accept or reject
     found = _first_named(columns, names)
+    if found is None and role == "task":
+        found = usual_task(columns)
     if found is not None:
         return found
     fields = [column for column in columns if role == "label" and str(column).lower().startswith("answer.")]
@@ -129,7 +143,29 @@ def find_gold_column(columns: Sequence[str], role: str, own: str | None, task: s
 
 def looks_long(columns: Sequence[str]) -> bool:
     """Whether columns of a table have usual names of task, worker and label."""
-    return all(_first_named(columns, names) is not None for names in COLUMN_NAMES.values())
+    others = all(_first_named(columns, COLUMN_NAMES[role]) is not None for role in ("worker", "label"))
+    return others and usual_task(columns) is not None
+
+
+def usual_task(columns: Sequence[str], *, certain: bool = False) -> str | None:
+    """The column of the tasks: one with a usual name or, where it need not be ``certain``, numbers of what is judged.
+
+    Of two columns with such numbers, neither is it.
+
+    Examples
+    --------
+    >>> usual_task(["Output ID", "Judge Model"]), usual_task(["output_id", "ticket_id"])
+    ('Output ID', None)
+    """
+    found = _first_named(columns, COLUMN_NAMES["task"])
+    if found is not None or certain:
+        return found
+    numbered = [column for column in columns if _is_number_of_judged(usual_name(column))]
+    return numbered[0] if len(numbered) == 1 else None
+
+
+def _is_number_of_judged(name: str) -> bool:
+    return any(name.endswith(end) and name.removesuffix(end) in JUDGED for end in NUMBERS)
 
 
 def _first_named(columns: Sequence[str], names: Sequence[str]) -> str | None:

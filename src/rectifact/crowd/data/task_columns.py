@@ -1,7 +1,9 @@
-"""The column of the tasks in a table beside the answers of judges, found by the tasks that judges answered."""
+"""The column of the tasks in a table of people or of gold labels, found by the tasks that judges answered."""
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,7 +12,7 @@ from rectifact.core.errors import FitWarning, InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.joined import table_of
 from rectifact.crowd.data.names import matched, object_array
-from rectifact.crowd.data.tables import find_column
+from rectifact.crowd.data.tables import find_column, find_gold_column, usual_task
 
 MOST = 0.5
 """Share of the values of a column above which it holds the tasks that judges answered."""
@@ -36,24 +38,57 @@ def task_column(
         The table as the subject of a sentence.
     """
     named: str | None = names["task"]
-    if named in present or "task" not in judges.columns:
+    if named in present or "task" not in judges.columns or usual_task(present, certain=True) is not None:
         return named
-    try:
-        find_column(present, "task", None)
-    except InputError:
-        others = {_present(present, role, names[role]) for role in ("worker", "label")}
-        rest = [name for name in present if name not in others]
-        found = _with_tasks(table_of(table)[rest], judges)
-    else:
+    own = judges.columns["task"]
+    if own in present:
+        return own
+    others = {_present(present, role, names[role]) for role in ("worker", "label")}
+    rest = [name for name in present if name not in others]
+    found = _with_tasks(table_of(table)[rest], judges)
+    if len(found) != 1 and usual_task(present) is not None:
         return named
     if len(found) != 1:
-        own = judges.columns["task"]
         raise InputError(
             f"{where} has no column for the task among {list(present)}.", f"Rename what has it to {own!r} there."
         )
-    what = f"{where} has the tasks in the column {found[0]!r}: its values are those of {judges.columns['task']!r}."
-    warnings.warn(FitWarning(what), stacklevel=5)
+    _say(where, found[0], judges)
     return found[0]
+
+
+def gold_task_column(table: Any, present: Sequence[Any], answers: Any, data: Any) -> str:
+    """The column of the tasks in a table of gold labels: one with a usual name, or the one with tasks of the answers.
+
+    Parameters
+    ----------
+    table : table
+    present : sequence
+        Its columns.
+    answers : Answers, partitioned answers or None
+    data : any
+        The gold labels as they were given, for messages.
+    """
+    own = {} if answers is None else answers.columns
+    try:
+        return find_gold_column(present, "task", own.get("task"))
+    except InputError:
+        if not isinstance(answers, Answers) or "task" not in own:
+            raise
+        with suppress(InputError):
+            present = [name for name in present if name != find_gold_column(present, "label", own.get("label"))]
+        found = _with_tasks(table_of(table)[list(present)], answers)
+        if len(found) != 1 and (usual := usual_task(present)) is not None:
+            return usual
+        if len(found) != 1:
+            raise
+    where = f"The file of gold labels {str(data)!r}" if isinstance(data, str | Path) else "The table of gold labels"
+    _say(where, found[0], answers)
+    return found[0]
+
+
+def _say(where: str, column: str, answers: Answers) -> None:
+    what = f"{where} has the tasks in the column {column!r}: its values are those of {answers.columns['task']!r}."
+    warnings.warn(FitWarning(what), stacklevel=6)
 
 
 def _present(present: Sequence[Any], role: str, named: str | None) -> str | None:

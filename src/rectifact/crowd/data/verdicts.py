@@ -171,7 +171,7 @@ class _Beside:
         found = None if is_file else self.column(given, has="has several gold labels")
         if found is not None:
             return object_array(list(found)), object_array(list(found.values()))
-        return gold_labels(given, self.answers.columns)
+        return gold_labels(given, self.answers)
 
     def groups(self, by: Any) -> dict[Any, Any] | None:
         """Groups of tasks."""
@@ -203,12 +203,12 @@ def texts_in(source: Any, answers: Answers, name: str | None) -> dict[Any, Any] 
     return _Beside(source, answers).texts(name)
 
 
-def gold_labels(given: Any, columns: Mapping[str, str]) -> Gold:
+def gold_labels(given: Any, answers: Answers) -> Gold:
     """Certain labels by task, the consensus where a task has several."""
     if isinstance(given, str | Path) and not Path(given).is_file():
         what = f"gold={str(given)!r} is neither a column of the answers nor a file."
         raise InputError(what, "Check the spelling.", option="gold=")
-    found = consensus(read_gold(given, columns), by_people=False)
+    found = consensus(read_gold(given, answers), by_people=False)
     if not len(found[0]):
         raise InputError("There are no gold labels.", "Give labels of some of the tasks.")
     return found
@@ -332,7 +332,7 @@ def _from_wide(
         theirs = _joined(judges, theirs, read_people(humans, names, True, missing, None, answers))
     labels = None if known is None else (object_array(list(known)), object_array(list(known.values())))
     if gold is not None and labels is None:
-        labels = gold_labels(gold, answers.columns)
+        labels = gold_labels(gold, answers)
     if by is not None and groups is None:
         groups = groups_of(by, answers.columns)
     return Verdicts(judges, theirs, labels, groups, None if text is None else beside[text])

@@ -13,7 +13,7 @@ from rectifact.crowd.data.joined import joined_columns, refuse_repeated_rows, ta
 from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, usual_name
+from rectifact.crowd.data.tables import find_column, usual_task
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 
 
@@ -62,10 +62,9 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     """
     frame = table_of(data)
     named = [name for name in columns if isinstance(name, str) and name in frame.columns]
-    usual = [name for name in frame.columns if usual_name(name) in COLUMN_NAMES["task"]]
     tasks = (
         frame[find_column(list(frame.columns), "task", task)]
-        if task is not None or usual
+        if task is not None or usual_task(list(frame.columns)) is not None
         else pd.Series(range(len(frame)))
     )
     if tasks.name is not None:

@@ -1,4 +1,7 @@
-"""Names of workers that differ only in case or spaces: one worker, unless both answered the same task."""
+"""Names of workers that differ only in case or spaces: one worker, unless both answered the same task.
+
+Names that differ in spaces alone are one worker even then, who answered the task again.
+"""
 
 import warnings
 from dataclasses import replace
@@ -17,7 +20,8 @@ from rectifact.io.graphs import folded
 def one_name_each(answers: Answers) -> Answers:
     """The answers with spellings of a worker's name as one worker, called as most answers have it.
 
-    Spellings under which one task was answered are different workers. Warnings say what was merged, and what was not.
+    Spellings under which one task was answered are different workers, unless they differ in spaces alone. Warnings say
+    what was merged, and what was not.
 
     Examples
     --------
@@ -31,11 +35,15 @@ def one_name_each(answers: Answers) -> Answers:
     alike = _alike(answers.workers)
     if not len(alike):
         return answers
-    shared = _shared(answers, alike)
-    apart = [places for places, n_shared in zip(alike, shared, strict=True) if n_shared]
+    spaced = [_same_but_for_spaces(answers.workers, places) for places in alike]
+    shared = _shared(answers, alike, spaced)
+    merged, apart = [], []
+    for places, parts, n_shared in zip(alike, spaced, shared, strict=True):
+        merged += [part for part in parts if len(part) > 1] if n_shared else [places]
+        apart += [np.array([part[0] for part in parts])] if n_shared else []
     if apart:
         _say_apart(answers.workers, apart, sum(shared))
-    return _merged(answers, [places for places, n_shared in zip(alike, shared, strict=True) if not n_shared])
+    return _merged(answers, merged)
 
 
 def _alike(workers: NDArray[Any]) -> list[NDArray[np.int64]]:
@@ -53,13 +61,24 @@ def _alike(workers: NDArray[Any]) -> list[NDArray[np.int64]]:
     return [np.array(places) for places in groups.values() if len(places) > 1]
 
 
-def _shared(answers: Answers, alike: list[NDArray[np.int64]]) -> list[int]:
-    """Number of tasks that were answered under several spellings, for each name."""
-    group = np.full(len(answers.workers), -1, dtype=np.int64)
+def _same_but_for_spaces(workers: NDArray[Any], places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Places of names that differ in spaces alone, for each such name."""
+    groups: dict[str, list[int]] = {}
+    for place in places.tolist():
+        groups.setdefault(" ".join(workers[place].split()), []).append(place)
+    return [np.array(part) for part in groups.values()]
+
+
+def _shared(answers: Answers, alike: list[NDArray[np.int64]], spaced: list[list[NDArray[np.int64]]]) -> list[int]:
+    """Number of tasks that were answered under several spellings, for each name; spaces make no spelling."""
+    group, spelling = np.full(len(answers.workers), -1, dtype=np.int64), np.arange(len(answers.workers))
     for number, places in enumerate(alike):
         group[places] = number
+        for part in spaced[number]:
+            spelling[part] = part[0]
     theirs = group[answers.worker] >= 0
-    table = pd.DataFrame({"worker": answers.worker[theirs], "task": answers.task[theirs]}).drop_duplicates()
+    worker = spelling[answers.worker[theirs]]
+    table = pd.DataFrame({"worker": worker, "task": answers.task[theirs]}).drop_duplicates()
     table["name"] = group[table["worker"].to_numpy()]
     spellings = table.groupby(["name", "task"]).size()
     shared = spellings[spellings > 1].groupby("name").size()
