@@ -10,7 +10,7 @@ from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError
 from rectifact.io.matrices import NamedMatrix
 from rectifact.latent.ranking import Ranking
-from rectifact.latent.scales import STRAY, scale_with_zero, stray_values
+from rectifact.latent.scales import STRAY, ranges_of, scale_with_zero, stray_values
 
 ABOVE = 0.25
 """How far above 0 the lowest rating is put, as a share of the range: as 1 is on a scale from 1 to 5."""
@@ -88,3 +88,13 @@ def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
 def divided(matrix: Any, spreads: Any) -> Any:
     """The matrix with each column divided by its spread, or as it is if there are none."""
     return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
+
+
+def keep_scales(model: Any, matrix: Any, spreads: Any) -> Any:
+    """The model, with the closed scales of a matrix before its columns were divided by these spreads.
+
+    Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own.
+    """
+    if spreads is not None and hasattr(model, "_ranges"):
+        model._ranges = ranges_of(np.asarray(matrix.X, dtype=float)) / spreads
+    return model

@@ -19,7 +19,8 @@ SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 """Share of the known entries that are hidden, how many there must be, and the most sweeps of the fit without them."""
 
 DOUBT = 5
-"""Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
+"""Entries of the same mean that are added to each row, and at most to each column, whose own mean a few entries do not
+tell; fewer where the means of columns differ by far more than the values of one column, as in different units."""
 
 LEAST_COLUMN = 10
 """Hidden entries of a column from which on its own error counts."""
@@ -42,10 +43,10 @@ class Comparison:
     mean : float
         Of the mean of all other known entries.
     means : float
-        Of the sum of that mean and what rows and columns differ from it, each drawn a little towards 0.
+        Of the sum of that mean and what rows and columns differ from it, as :func:`means_of` estimates them.
     n_hidden : int
     columns : float
-        Of the means of the columns, drawn slightly towards the overall mean.
+        Of the means of the columns, drawn slightly towards the overall mean unless columns are in different units.
     by_column : tuple of (int, float, float)
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
     zeros : float
@@ -308,10 +309,39 @@ def _by_column(wrong: NDArray[Any], mask: NDArray[Any], counts: NDArray[Any]) ->
 
 
 def means_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns."""
+    """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns.
+
+    How far a row differs is in units of the spread of each column: one column of incomes among answers from 1 to 5 does
+    not decide what is typical of a row. Both are drawn a little towards the mean, see :data:`DOUBT`.
+    """
     known, mean = ~np.isnan(X), np.nanmean(X)
-    rest = np.where(known, X - mean, 0.0)
-    columns = rest.sum(axis=0) / (known.sum(axis=0) + DOUBT)
-    rest = np.where(known, rest - columns, 0.0)
+    rest, counts = np.where(known, X - mean, 0.0), known.sum(axis=0)
+    variances, doubts = _variances_and_doubts(rest, counts)
+    columns, spreads = rest.sum(axis=0) / (counts + doubts), np.sqrt(variances)
+    rest = np.where(known, rest - columns, 0.0) / np.where(spreads > 0, spreads, 1.0)
     rows = rest.sum(axis=1, keepdims=True) / (known.sum(axis=1, keepdims=True) + DOUBT)
-    return np.full(X.shape, mean), mean + columns + rows, np.tile(mean + columns, (len(X), 1))
+    return np.full(X.shape, mean), mean + columns + rows * spreads, np.tile(mean + columns, (len(X), 1))
+
+
+def _variances_and_doubts(
+    rest: NDArray[np.float64], counts: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The variance of each column, and the entries of the overall mean that are added to it, in two arrays.
+
+    The entries are as many as the variance of the column is times that of the means of columns, which is what the best
+    linear estimate takes; at most ``DOUBT``.
+
+    Parameters
+    ----------
+    rest : array of shape (n_samples, n_features)
+        Differences from the overall mean, 0 where an entry is missing.
+    counts : array of shape (n_features,)
+        Known entries of each column.
+    """
+    means = rest.sum(axis=0) / np.maximum(counts, 1)
+    within, free = np.maximum((rest**2).sum(axis=0) - counts * means**2, 0.0), np.maximum(counts - 1, 0)
+    each, told = within / np.maximum(free, 1), counts >= LEAST_COLUMN
+    usual = float(np.median(each[told])) if told.any() else float(within.sum() / max(int(free.sum()), 1))
+    own = (within + DOUBT * usual) / np.maximum(free + DOUBT, 1)
+    between = float(counts @ means**2 - own.sum()) / max(int(counts.sum()), 1)  # what chance does not explain
+    return own, np.minimum(own / between, DOUBT) if between > 0 else np.full(len(own), float(DOUBT))

@@ -45,8 +45,9 @@ def is_closed(counts: NDArray[Any]) -> bool:
 def ranges_of(X: Any) -> NDArray[np.float64]:
     """The lowest and the highest value that each column may have, as two rows.
 
-    These are the lowest and the highest known ones of a closed scale: that of the column, or that of all known values
-    where the column itself has none or too few of them are known. Amounts may be anything from 0 on.
+    These are the lowest and the highest known ones of a closed scale: that of the column, or that of all columns of
+    few different values where the column is one of them and has none or too few of them are known. Amounts may be
+    anything from 0 on.
 
     Parameters
     ----------
@@ -62,16 +63,19 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
            [inf, inf, inf]]))
     """
     ranges, everything = np.tile([[0.0], [np.inf]], (1, X.shape[1])), Counter[float]()
-    of_its_own = np.zeros(X.shape[1], dtype=bool)
+    in_common = np.zeros(X.shape[1], dtype=bool)
     for j, column in enumerate(_known_columns(X)):
         values, counts = np.unique(column, return_counts=True)
+        if len(values) > GRADES:  # an age among answers from 1 to 5
+            continue
         if len(everything) <= GRADES:
-            everything.update(dict(zip(values[: GRADES + 1].tolist(), counts.tolist(), strict=False)))
-        if len(column) >= FEW and is_closed(counts):
-            ranges[:, j], of_its_own[j] = values[[0, -1]], True
+            everything.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        in_common[j] = len(column) < FEW or not is_closed(counts)
+        if not in_common[j]:
+            ranges[:, j] = values[[0, -1]]
     found = sorted(everything)
     if is_closed(np.array([everything[value] for value in found])):
-        ranges[:, ~of_its_own] = [[found[0]], [found[-1]]]
+        ranges[:, in_common] = [[found[0]], [found[-1]]]
     return ranges
 
 
