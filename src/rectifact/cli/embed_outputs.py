@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from rectifact.cli.embed_values import above_zero, ranking_in_units
+from rectifact.cli.embed_values import above_zero, ranking_in_units, remedy_of_units
 from rectifact.cli.how_many import Found
 from rectifact.cli.reading import names_in
 from rectifact.cli.tables import retitled
@@ -183,7 +183,10 @@ def judge(
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     found = ranking_in_units(found, matrix.shift)
-    warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
+    warnings, notes = (
+        [*_about_data(matrix, model, spreads), *_unknown(matrix, model), *_unstable(model)],
+        {"values": values},
+    )
     notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
     notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
@@ -261,7 +264,7 @@ def _unstable(model: Any) -> list[str]:
     return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
 
 
-def _about_data(matrix: Any, model: Any) -> list[str]:
+def _about_data(matrix: Any, model: Any, spreads: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
@@ -273,9 +276,8 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     column, share = (column, share) if share else largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
-    remedy = "Use --scale standard, which divides each column by its spread"
-    remedy = f"{remedy}, or leave it out with --drop {quoted(name)}."
-    remedy = "Use --values log, or --values binary to count only what is present." if sp.issparse(matrix.X) else remedy
+    remedy = "Use --values log, or --values binary to count only what is present."
+    remedy = remedy if sp.issparse(matrix.X) else remedy_of_units(matrix, column, quoted(name), spreads)
     return [f"{what} {remedy}"] if share else []
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError
 from rectifact.io.matrices import NamedMatrix
+from rectifact.latent.data import largest_column
 from rectifact.latent.ranking import Ranking
 from rectifact.latent.scales import STRAY, ranges_of, scale_with_zero, stray_values
 
@@ -98,3 +99,15 @@ def keep_scales(model: Any, matrix: Any, spreads: Any) -> Any:
     if spreads is not None and hasattr(model, "_ranges"):
         model._ranges = ranges_of(np.asarray(matrix.X, dtype=float)) / spreads
     return model
+
+
+def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
+    """What to do about a column that decides the result; to divide it by its spread helps unless it is far from 0."""
+    X, unit = np.asarray(matrix.X, dtype=float), 1.0 if spreads is None else spreads[column]
+    values, ways = X[:, column] * unit, []
+    if matrix.rows is None and len(np.unique(values)) == len(X) and np.allclose(values, np.round(values)):
+        ways.append(f"--id-column {name} if it names the rows")
+    if spreads is None and largest_column(scaled(matrix, "standard")[0].X)[1] == 0.0:
+        ways.append("--scale standard, which divides each column by its spread")
+    leave = f"eave it out with --drop {name}."
+    return f"Use {', or '.join(ways)}, or l{leave}" if ways else f"L{leave}"
