@@ -173,6 +173,7 @@ OTHERS = {
         "data",
         "filling",
         "intervals",
+        "means",
         "ranking",
         "scales",
         "held_out",

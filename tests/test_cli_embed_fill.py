@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rectifact.latent.filling import means_of
+from rectifact.latent.filling import Comparison
+from rectifact.latent.means import chances_of_losses, means_of
 from rectifact.latent.scales import ranges_of
 
 
@@ -70,3 +71,36 @@ def test_columns_of_many_values_have_no_scale_and_do_not_hide_that_of_others():
     ranges = ranges_of(np.column_stack([sold, table]))
     assert ranges[:, 0].tolist() == [0, np.inf]
     assert ranges[:, 1].tolist() == [1, 5]
+
+
+def test_columns_are_called_worse_than_their_means_by_chance_hardly_ever():
+    """Forty columns of 30 hidden entries each, which model and mean predict alike: errors differ by chance."""
+    rng, mask, alarms, some = np.random.default_rng(0), np.ones((30, 40), dtype=bool), 0, 0
+    for _ in range(300):
+        known, found, means = (rng.normal(size=mask.shape) for _ in range(3))
+        judged = compared(found, 1.0 * means, known, mask)
+        alarms += bool(judged.worse_columns)
+        some += len(judged.no_better_columns)
+    assert alarms <= 0.03 * 300
+    assert some > 15 * 300  # that many look no better
+    found[:, 7] += 4.0
+    assert compared(found, means, known, mask).worse_columns == [7]
+
+
+def compared(found, means, known, mask):
+    """As Hidden.beside_means compares them."""
+    ours, simple = (np.sqrt(np.mean((each - known) ** 2, axis=0)).tolist() for each in (found, means))
+    each = tuple((len(known), one, other) for one, other in zip(ours, simple, strict=True))
+    return Comparison(1.0, 2.0, 2.0, mask.sum(), 2.0, each, 0.0, tuple(chances_of_losses(found, means, known, mask)))
+
+
+def test_yes_and_no_that_are_predicted_well_are_not_to_be_distrusted(run, tmp_path):
+    rng = np.random.default_rng(1)
+    kind, likely = rng.integers(0, 4, 300), 1 / (1 + np.exp(-rng.normal(0, 1.8, (4, 30))))
+    answers = pd.DataFrame(rng.random((300, 30)) < likely[kind], columns=[f"owns {j}" for j in range(30)])
+    answers = answers.replace({True: "yes", False: "no"}).mask(rng.random(answers.shape) < 0.2, "")
+    answers.rename_axis("household").to_csv(tmp_path / "x.csv")
+    files = "-o", tmp_path / "e.csv", "--fill", tmp_path / "f.csv"
+    said = words(run("embed", tmp_path / "x.csv", "--id-column", "household", "-k", 4, "--missing", *files))
+    assert "hidden entries do not show that the model predicts better than the mean of the column" in said
+    assert "Do not rely" not in said

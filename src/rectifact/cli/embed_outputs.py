@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from rectifact.cli.embed_values import above_zero, ranking_in_units, remedy_of_units
+from rectifact.cli.embed_values import above_zero, differ_much, ranking_in_units, remedy_of_units
 from rectifact.cli.how_many import Found
 from rectifact.cli.reading import names_in
 from rectifact.cli.tables import retitled
@@ -30,9 +30,6 @@ SHOWN = 5
 MOST_COLUMNS, MANY = 200, 0.2
 """Columns up to which the error of each is told, and share of those checked that must be predicted no better than by
 their means to be named, unless their cells are filled in."""
-
-MUCH = 4.0
-"""How many times another the range of a column must be to suggest different units; 1 to 5 is 4 times 0 to 1."""
 
 MANY_ZEROS = 0.3
 """Share of the values from which on zeros are what nothing was counted, and not one value among others."""
@@ -210,9 +207,10 @@ def judge(
 
 
 def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> dict[str, Any]:
-    """Columns predicted no better than by their means, and the error of each in its own units unless they are many."""
+    """Columns predicted worse or no better than by their means, and the errors of each, unless they are many."""
     names = numbered(matrix.columns, matrix.X.shape[1])
-    worse = {"no_better_columns": [str(names[j]) for j in compared.no_better_columns]} if gaps else {}
+    kinds = ("worse_columns", "no_better_columns") if gaps else ()
+    worse: dict[str, Any] = {kind: [str(names[j]) for j in getattr(compared, kind)] for kind in kinds}
     if not gaps or len(compared.by_column) > MOST_COLUMNS:
         return worse
     units = np.ones(len(names)) if spreads is None else spreads
@@ -223,35 +221,31 @@ def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> 
 
 
 def worse_columns(compared: Comparison, matrix: Any, *, fill: bool, scaled: bool) -> list[str]:
-    """Columns that a model, which is better altogether, predicts no better than their means; if many, or to be filled.
+    """Columns that a model, which is better altogether, predicts worse than their means, or maybe no better.
 
-    Where the model is not better altogether, cells are filled in by means.
+    These are told apart by chance; they are named if they are many, or to be filled. Where the model is not better
+    altogether, cells are filled in by means.
     """
-    worse, n_checked = compared.no_better_columns, len(compared.checked_columns)
-    if not compared.better or not worse or not (fill or len(worse) >= MANY * n_checked):
+    worse, no_better, n_checked = compared.worse_columns, compared.no_better_columns, len(compared.checked_columns)
+    if not compared.better or not no_better or not (fill or len(no_better) >= MANY * n_checked):
         return []
-    named = listed(numbered(matrix.columns, matrix.X.shape[1])[worse])
-    of = f"{len(worse):,} of {count(n_checked, 'column')} that could be checked"
-    what = f"{of} {'is' if len(worse) == 1 else 'are'} predicted no better than by the mean of the column: {named}."
-    remedies = ["Do not rely on what is filled in there."] * fill
-    if not scaled and not sp.issparse(matrix.X) and _differ_much(matrix.X):
-        remedies.append("Use --scale standard if columns are in different units.")
-    return [" ".join([what, *remedies])]
-
-
-def _differ_much(X: Any) -> bool:
-    """Whether some columns of a table spread over far more than others: their units may differ.
-
-    Examples
-    --------
-    >>> stars, people = np.array([[1.0, 3, 5], [5, 2, 2]]), np.array([[1.0, 40], [0, 90]])
-    >>> _differ_much(np.tile(stars, (9, 1))), _differ_much(np.tile(people, (9, 1)))
-    (False, True)
-    """
-    known = np.asarray(X, dtype=float)[:, (~np.isnan(X)).sum(axis=0) >= 10]  # fewer do not tell a range
-    ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
-    ranges = ranges[ranges > 0]
-    return bool(len(ranges) and ranges.max() > MUCH * ranges.min())
+    names, of = numbered(matrix.columns, matrix.X.shape[1]), f"of {count(n_checked, 'column')} that could be checked"
+    unsure, said = [j for j in no_better if j not in worse], []
+    if worse:
+        verb, rely = "is" if len(worse) == 1 else "are", " Do not rely on what is filled in there." * fill
+        said.append(
+            f"{len(worse):,} {of} {verb} predicted worse than by the mean of the column: {listed(names[worse])}."
+        )
+        said[0] += rely
+    if unsure:
+        may = " What is filled in there may be no better." * fill
+        said.append(
+            f"For {len(unsure):,} {of}, hidden entries do not show that the model predicts better than the mean of the "
+            f"column: {listed(names[unsure])}.{may}"
+        )
+    if not scaled and not sp.issparse(matrix.X) and differ_much(matrix.X):
+        said[-1] += " Use --scale standard if columns are in different units."
+    return said
 
 
 def _unstable(model: Any) -> list[str]:

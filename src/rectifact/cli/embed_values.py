@@ -16,6 +16,9 @@ from rectifact.latent.scales import STRAY, ranges_of, scale_with_zero, stray_val
 ABOVE = 0.25
 """How far above 0 the lowest rating is put, as a share of the range: as 1 is on a scale from 1 to 5."""
 
+MUCH = 4.0
+"""How many times another the range of a column must be to suggest different units; 1 to 5 is 4 times 0 to 1."""
+
 
 def above_zero(matrix: NamedMatrix, values: str = "raw") -> NamedMatrix:
     """Ratings with gaps, with a constant added if the lowest are not above 0, and a line that says so.
@@ -111,3 +114,18 @@ def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
         ways.append("--scale standard, which divides each column by its spread")
     leave = f"eave it out with --drop {name}."
     return f"Use {', or '.join(ways)}, or l{leave}" if ways else f"L{leave}"
+
+
+def differ_much(X: Any) -> bool:
+    """Whether some columns of a table spread over far more than others: their units may differ.
+
+    Examples
+    --------
+    >>> stars, people = np.array([[1.0, 3, 5], [5, 2, 2]]), np.array([[1.0, 40], [0, 90]])
+    >>> differ_much(np.tile(stars, (9, 1))), differ_much(np.tile(people, (9, 1)))
+    (False, True)
+    """
+    known = np.asarray(X, dtype=float)[:, (~np.isnan(X)).sum(axis=0) >= 10]  # fewer do not tell a range
+    ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
+    ranges = ranges[ranges > 0]
+    return bool(len(ranges) and ranges.max() > MUCH * ranges.min())

@@ -12,18 +12,15 @@ from rectifact.core.arrays import to_host
 from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 from rectifact.latent.intervals import LEAST, Cells, Intervals, cells_of, find_intervals
+from rectifact.latent.means import LEAST_COLUMN, chances_of_losses, means_of
 from rectifact.latent.scales import limits_of, ranges_of, tops_of
 from rectifact.metrics import root_mean_squared_error
 
 SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 """Share of the known entries that are hidden, how many there must be, and the most sweeps of the fit without them."""
 
-DOUBT = 5
-"""Entries of the same mean that are added to each row, and at most to each column, whose own mean a few entries do not
-tell; fewer where the means of columns differ by far more than the values of one column, as in different units."""
-
-LEAST_COLUMN = 10
-"""Hidden entries of a column from which on its own error counts."""
+BY_CHANCE = 0.01
+"""How often some column, of all that are checked, may be called worse than its mean by chance."""
 
 MANY_ZEROS = 0.1
 """Share of zeros among hidden entries from which on a sentence about their error says so."""
@@ -51,6 +48,8 @@ class Comparison:
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
     zeros : float
         Share of the hidden entries that are zero.
+    chances : tuple of float
+        For each column: how likely chance makes the model worse than the mean by as much.
     hidden : tuple of Cells and array, or None
         The hidden entries, as the model or, where they are better, the means predict them, and their values.
     """
@@ -62,6 +61,7 @@ class Comparison:
     columns: float = np.inf
     by_column: tuple[tuple[int, float, float], ...] = ()
     zeros: float = 0.0
+    chances: tuple[float, ...] = ()
     hidden: tuple[Cells, NDArray[np.float64]] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -81,8 +81,14 @@ class Comparison:
 
     @property
     def no_better_columns(self) -> list[int]:
-        """Those of them that the model predicts no better than the mean of the column does."""
+        """Those of them on whose hidden entries the model is no better than the mean of the column, maybe by chance."""
         return [j for j in self.checked_columns if self.by_column[j][1] >= self.by_column[j][2]]
+
+    @property
+    def worse_columns(self) -> list[int]:
+        """Those of them that the model predicts worse, by more than chance would make it in any of so many columns."""
+        most = BY_CHANCE / max(len(self.checked_columns), 1)
+        return [j for j in self.no_better_columns if j < len(self.chances) and self.chances[j] < most]
 
     @property
     def plain(self) -> tuple[str, float]:
@@ -223,7 +229,8 @@ class Hidden:
         counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
-        compared = Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
+        chances = tuple(chances_of_losses(found, simple[-1], self.known, self.mask).tolist())
+        compared = Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros, chances)
         best = found if compared.better else filled_by_means(self.seen, compared, self.ranges)
         return replace(compared, hidden=(cells_of(self.known, self.mask, best), self.known[self.mask]))
 
@@ -306,42 +313,3 @@ def _by_column(wrong: NDArray[Any], mask: NDArray[Any], counts: NDArray[Any]) ->
     """Root mean squared error of the hidden entries of each column; NaN where there are none."""
     squares = np.where(mask, wrong, 0.0) ** 2
     return np.where(counts > 0, np.sqrt(squares.sum(axis=0) / np.maximum(counts, 1)), np.nan)
-
-
-def means_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns.
-
-    How far a row differs is in units of the spread of each column: one column of incomes among answers from 1 to 5 does
-    not decide what is typical of a row. Both are drawn a little towards the mean, see :data:`DOUBT`.
-    """
-    known, mean = ~np.isnan(X), np.nanmean(X)
-    rest, counts = np.where(known, X - mean, 0.0), known.sum(axis=0)
-    variances, doubts = _variances_and_doubts(rest, counts)
-    columns, spreads = rest.sum(axis=0) / (counts + doubts), np.sqrt(variances)
-    rest = np.where(known, rest - columns, 0.0) / np.where(spreads > 0, spreads, 1.0)
-    rows = rest.sum(axis=1, keepdims=True) / (known.sum(axis=1, keepdims=True) + DOUBT)
-    return np.full(X.shape, mean), mean + columns + rows * spreads, np.tile(mean + columns, (len(X), 1))
-
-
-def _variances_and_doubts(
-    rest: NDArray[np.float64], counts: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The variance of each column, and the entries of the overall mean that are added to it, in two arrays.
-
-    The entries are as many as the variance of the column is times that of the means of columns, which is what the best
-    linear estimate takes; at most ``DOUBT``.
-
-    Parameters
-    ----------
-    rest : array of shape (n_samples, n_features)
-        Differences from the overall mean, 0 where an entry is missing.
-    counts : array of shape (n_features,)
-        Known entries of each column.
-    """
-    means = rest.sum(axis=0) / np.maximum(counts, 1)
-    within, free = np.maximum((rest**2).sum(axis=0) - counts * means**2, 0.0), np.maximum(counts - 1, 0)
-    each, told = within / np.maximum(free, 1), counts >= LEAST_COLUMN
-    usual = float(np.median(each[told])) if told.any() else float(within.sum() / max(int(free.sum()), 1))
-    own = (within + DOUBT * usual) / np.maximum(free + DOUBT, 1)
-    between = float(counts @ means**2 - own.sum()) / max(int(counts.sum()), 1)  # what chance does not explain
-    return own, np.minimum(own / between, DOUBT) if between > 0 else np.full(len(own), float(DOUBT))
