@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.amounts import is_amount
 from rectifact.io.columns import (
     MOST_MEASURES,
     WORDS,
@@ -325,8 +326,8 @@ def _as_pairs(view: View, name: str) -> str:
 
 
 def _comes_again(view: View, name: str) -> bool:
-    """Whether a column has each of its cells twice on average."""
-    return 2 * view.distinct(name) <= len(view.table)
+    """Whether a column has each of its cells twice on average, and not amounts, which name nothing."""
+    return 2 * view.distinct(name) <= len(view.table) and not is_amount(view.table.column(name))
 
 
 def _check_meant(view: View, name: str) -> None:
