@@ -1,5 +1,8 @@
 """Codes and texts of missing answers, and numbers of the rows beside them."""
 
+import re
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -75,3 +78,29 @@ def test_counts_and_grades_that_end_at_nine_have_no_codes(seed):
     rng = np.random.default_rng(seed)
     assert missing_codes(rng.poisson(1.5, (400, 10)).clip(max=9).astype(float))[1] == []
     assert missing_codes(rng.integers(1, 10, (400, 10)).astype(float))[1] == []
+
+
+@pytest.mark.parametrize("texts", [["DK"], ["not rated"], ["don't know", "refused"]])
+@pytest.mark.parametrize("long", [False, True])
+def test_texts_that_stand_for_missing_answers_again_and_again_have_a_remedy_that_works(texts, long, run, tmp_path):
+    table = coded(texts)[0]
+    table.insert(0, "who", [f"p{i}" for i in range(len(table))])
+    table = table.melt("who", var_name="wine", value_name="score") if long else table.assign(city="Wien")
+    table.sample(frac=1, random_state=1).to_csv(tmp_path / "x.csv", index=False)
+    how = ["--triples", "who,wine,score"] if long else ["--drop", "city"]
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"
+    said = words(run(*common, *how, expect=2))
+    option = shlex.split(re.search(r"Add (--missing-values=.*?) to read", said)[1])
+    assert sorted(option[0].partition("=")[2].split(",")) == sorted(texts)
+    assert "read as missing" in words(run(*common, *how, *option))
+    if not long:  # a column of other texts beside them does not hide the remedy
+        assert "Add --missing-values=" in words(run(*common, expect=2))
+        assert "--drop city" in words(run(*common, *option, expect=2))
+
+
+def test_many_different_texts_are_not_missing_answers(run, tmp_path):
+    table, rng = coded([3])
+    table["kind"] = rng.choice(np.array(["1", "2", "3", "A", "B", "C", "D"]), len(table))
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", expect=2))
+    assert "Leave it out with --drop kind" in said
