@@ -52,8 +52,8 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low, as parts hardly stand out from the noise, or where the scores of
-        other numbers of communities are within their error, or the next larger one within two standard errors.
+        False where the number may well be too low or too high, as parts hardly stand out from the noise, or where the
+        scores of other numbers of communities are within their error, or the next larger one within two errors.
     """
 
     table: pd.DataFrame
