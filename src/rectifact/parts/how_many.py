@@ -246,8 +246,8 @@ class PartsTrial:
             n = self._standing - self._supported
             more = "1 more direction barely exceeds" if n == 1 else f"{n} more directions, the last one barely, exceed"
             return (
-                f"{more} the noise without predicting better: either this is chance, or the number is too low, and other "
-                "parts may be hidden in the noise, too. More samples would tell."
+                f"{more} the noise without predicting better: either this is chance, or the number is too low, and "
+                "other parts may be hidden in the noise, too. More samples would tell."
             )
         return "The number may be too low: the weakest parts barely exceed the noise, and others may be hidden in it."
 
