@@ -65,6 +65,24 @@ def test_a_sample_without_values_is_noted_in_a_fit(stars, run, tmp_path):
     assert "1 sample has no known value: 'u07'. It is placed at the mean, and its neighbours" in said
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_samples_of_zeros_are_noted_in_a_fit(long, run, tmp_path):
+    counts = pd.DataFrame(
+        np.random.default_rng(0).poisson(1.0, (40, 8)) + np.eye(40, 8), index=[f"s{i}" for i in range(40)]
+    )
+    counts.columns = [f"sp. {j}" for j in range(8)]
+    common = "embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"
+    for zeros, said in ((0, ""), (1, "1 sample has no value above 0: 's7'."), (2, "2 samples have no value above 0:")):
+        counts.iloc[7 : 7 + zeros] = 0.0
+        table = counts.rename_axis("site")
+        if long:
+            table = table.reset_index().melt("site", var_name="species", value_name="count").set_index("site")
+        table.to_csv(tmp_path / "x.csv")
+        found = words(run(*common))
+        assert said in found
+        assert ("no value above 0" in found) == bool(zeros)
+
+
 def test_the_column_in_another_unit_is_named(run, tmp_path):
     rng = np.random.default_rng(1)
     X = rng.gamma(1.5, size=(120, 2)) @ rng.gamma(1.5, size=(2, 80)) + rng.random((120, 80))

@@ -278,7 +278,7 @@ def _about_data(matrix: Any, model: Any, spreads: Any) -> list[str]:
 def nothing_known(X: Any, gaps: bool) -> Any:
     """Which samples have no known value, or no positive one where none are missing."""
     if sp.issparse(X):
-        return np.diff(sp.csr_array(X).indptr) == 0
+        return np.diff(sp.csr_array(X).indptr) == 0 if gaps else sp.csr_array(X > 0).sum(axis=1) == 0
     return np.isnan(X).all(axis=1) if gaps else ~(np.asarray(X) > 0).any(axis=1)
 
 
@@ -289,14 +289,18 @@ def listed(names: Any) -> str:
 
 
 def _unknown(matrix: Any, model: Any) -> list[str]:
-    """Samples of a fit of which no value is known."""
-    if model.missing is None:
-        return []
-    empty = numbered(matrix.rows, matrix.X.shape[0])[nothing_known(matrix.X, gaps=True)]
+    """Samples of a fit of which no value is known, or which have nothing but zeros."""
+    gaps = model.missing is not None
+    empty = numbered(matrix.rows, matrix.X.shape[0])[nothing_known(matrix.X, gaps=gaps)]
     one = len(empty) == 1
-    such = f"{'1 sample has' if one else f'{len(empty):,} samples have'} no known value: {listed(empty)}."
+    kind = "no known value" if gaps else "no value above 0"
+    such = f"{'1 sample has' if one else f'{len(empty):,} samples have'} {kind}: {listed(empty)}."
     placed = "It is placed at the mean, and its" if one else "They are placed at the mean, and their"
-    return [f"{such} {placed} neighbours, filled cells and recommendations say nothing."] if len(empty) else []
+    said = f"{placed} neighbours, filled cells and recommendations say nothing."
+    if not gaps:
+        rest = "Recommendations and neighbours rest on nothing that"
+        said = f"{rest} {'it has' if one else 'they have'}; leave out such rows if they were not observed."
+    return [f"{such} {said}"] if len(empty) else []
 
 
 def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
