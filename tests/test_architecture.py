@@ -177,6 +177,7 @@ OTHERS = {
         "data",
         "filling",
         "intervals",
+        "means",
         "ranking",
         "scales",
         "held_out",

@@ -65,6 +65,24 @@ def test_a_sample_without_values_is_noted_in_a_fit(stars, run, tmp_path):
     assert "1 sample has no known value: 'u07'. It is placed at the mean, and its neighbours" in said
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_samples_of_zeros_are_noted_in_a_fit(long, run, tmp_path):
+    counts = pd.DataFrame(
+        np.random.default_rng(0).poisson(1.0, (40, 8)) + np.eye(40, 8), index=[f"s{i}" for i in range(40)]
+    )
+    counts.columns = [f"sp. {j}" for j in range(8)]
+    common = "embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"
+    for zeros, said in ((0, ""), (1, "1 sample has no value above 0: 's7'."), (2, "2 samples have no value above 0:")):
+        counts.iloc[7 : 7 + zeros] = 0.0
+        table = counts.rename_axis("site")
+        if long:
+            table = table.reset_index().melt("site", var_name="species", value_name="count").set_index("site")
+        table.to_csv(tmp_path / "x.csv")
+        found = words(run(*common))
+        assert said in found
+        assert ("no value above 0" in found) == bool(zeros)
+
+
 def test_the_column_in_another_unit_is_named(run, tmp_path):
     rng = np.random.default_rng(1)
     X = rng.gamma(1.5, size=(120, 2)) @ rng.gamma(1.5, size=(2, 80)) + rng.random((120, 80))
@@ -180,18 +198,20 @@ def test_columns_that_are_filled_in_no_better_than_by_their_means_are_named(run,
     table["noise"] = rng.permutation(table["x0"])
     table.mask(rng.random(table.shape) < 0.1).to_csv(tmp_path / "x.csv", index=False)
     common = ("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv")
-    named = "1 of 13 columns that could be checked is predicted no better than by the mean of the column: 'noise'."
+    of = "1 of 13 columns that could be checked,"
+    named = f"For {of} hidden entries do not show that the model predicts better than the mean of the column: 'noise'."
+    named = f"{named} What is filled in there may be no better."
     report = tmp_path / "r.html"
     said = run(*common, "--fill", tmp_path / "f.csv", "--report", report, "--json")
-    assert f"Note: {named} Do not rely on what is filled in there. Use --scale standard if" in words(said)
+    assert f"Note: {named} Use --scale standard if" in words(said)
     assert json.loads(said.out)["hidden"]["no_better_columns"] == ["noise"]
-    told = "In 1 of 13 columns that could be checked, the model is no better than the mean of the column: "
+    told = f"In {of} hidden entries do not show that the model is better than the mean of the column: "
     assert told in report.read_text("utf-8")
     run(*common, "--save", tmp_path / "m.rfx")
     said = run(*common[:2], "--model", tmp_path / "m.rfx", *common[-2:], "--fill", tmp_path / "f.csv")
-    assert f"Note: {named} Do not rely on what is filled in there." in words(said)
+    assert f"Note: {named}" in words(said)
     assert "--scale standard" not in words(said)
-    assert "no better than by the mean of the column" not in words(run(*common))  # one in thirteen may be chance
+    assert "the mean of the column" not in words(run(*common))  # one in thirteen may be chance
 
 
 @pytest.mark.parametrize("title", ["cell", "sample id"])

@@ -167,3 +167,44 @@ def test_rows_without_a_customer_are_left_out_and_counted_but_many_only_if_asked
         assert not n or f"{n} rows with no name in the column 'customer' left out" in said
         pages[name] = (tmp_path / f"{name}.out.csv").read_text()
     assert pages["few"] == pages["many"] == pages["none"]
+
+
+@pytest.mark.parametrize(
+    "money", ["€ {:.2f}", "{:.2f} EUR", "£{:.0f}", "US$ {:,.2f}", "{:.0f} kr", "-{:.2f}€", "{:.1f} %"]
+)
+@pytest.mark.parametrize("places", [("Kunde", "Artikel", "Betrag"), ("Betrag", "Artikel", "Kunde")])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_money_is_not_suggested_for_users_or_items(money, places, seed, run, tmp_path):
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"Kunde": rng.integers(1, 60, 400), "Artikel": rng.integers(1, 25, 400)})
+    table["Betrag"] = [money.format(price) for price in rng.integers(2, 90, 25)[table["Artikel"] - 1] + 0.5]
+    table["Kunde"] = [f"{i:06d}" for i in table["Kunde"]]
+    table["Artikel"] = [f"Timber article, {i} pcs" for i in table["Artikel"]]
+    table = table[list(places)].assign(Menge=rng.geometric(0.6, 400), Datum="2024-05-22")
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-o", tmp_path / "e.csv", expect=2))
+    assert f"--triples {','.join(name for name in places if name != 'Betrag')},Menge --repeats sum" in said
+    run(
+        "embed",
+        tmp_path / "x.csv",
+        "-k",
+        2,
+        "-o",
+        tmp_path / "e.csv",
+        "--triples",
+        "Kunde,Artikel,Menge",
+        "--repeats",
+        "sum",
+    )
+
+
+def test_customers_are_suggested_for_rows_wherever_their_column_stands(run, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"Description": rng.integers(1, 25, 400), "Quantity": 1, "CustomerID": rng.integers(1, 60, 400)}
+    )
+    table["Description"] = [f"Timber article, {i} pcs" for i in table["Description"]]
+    table["CustomerID"] = [f"{i:06d}" for i in table["CustomerID"]]
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-o", tmp_path / "e.csv", expect=2))
+    assert "--triples CustomerID,Description,Quantity" in said

@@ -1,9 +1,12 @@
 """Answers such as yes and no are read as 1 and 0, with a note, and other texts are refused by name."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from rectifact import NMD
 from rectifact.core.errors import InputError
 from rectifact.io.columns import Options
 from rectifact.io.inputs import Request, read_input
@@ -62,3 +65,14 @@ def test_only_embed_reads_answers(read):
     table = SURVEY.assign(smokes=["yes", "no", "yes", "yes"])
     with pytest.raises(InputError, match=r"'smokes' .* holds yes and no"):
         read(table[["id", "age", "smokes"]], purpose="cluster", table=True)
+
+
+def test_python_users_are_told_how_yes_and_no_become_numbers():
+    rng = np.random.default_rng(0)
+    answers = pd.DataFrame(np.where(rng.random((60, 5)) < 0.5, "yes", "no"), columns=[f"owns {j}" for j in range(5)])
+    answers = answers.mask(rng.random(answers.shape) < 0.1, "")
+    with pytest.raises(InputError, match="'owns 0' holds yes and no") as caught:
+        NMD(2, missing=np.nan).fit(answers)
+    assert "set_index" not in str(caught.value)
+    call = re.search(r"use (X\.replace.*)\.$", str(caught.value))[1]
+    NMD(2, missing=np.nan).fit(eval(call, {"X": answers, "float": float}))

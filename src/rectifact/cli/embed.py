@@ -21,7 +21,7 @@ from rectifact.cli.embed_outputs import (
     neighbours,
     suggested,
 )
-from rectifact.cli.embed_values import as_values, scaled
+from rectifact.cli.embed_values import as_values, keep_scales, scaled
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_embedding import USED, Places, apply_saved
 from rectifact.cli.known_groups import check_colours, dropped, read_groups
@@ -226,7 +226,7 @@ def embed(
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         matrix = check_entries(matrix, codes, values, gaps=missing, in_chunks=in_chunks)
-        matrix, spreads = scaled(as_values(matrix, values), scale)
+        matrix, spreads = scaled(whole := as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         names = None if in_chunks else matrix.rows
@@ -236,7 +236,7 @@ def embed(
         chosen = with_trust(chosen, matrix.X, stability=stability)
         chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
-        model = chosen.model
+        model = keep_scales(chosen.model, whole, spreads)
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         _write_tables(model, matrix, places, (samples, features))

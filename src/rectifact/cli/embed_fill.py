@@ -65,7 +65,22 @@ class Filling:
         """Values of some columns in the units of the file: undone in turn, as logarithms were taken first."""
         full = full if self.spreads is None else full * self.spreads[columns]
         full = np.expm1(full) if self.values == "log" else full
+        full = full if self.spreads is None and self.values != "log" else _as_written(full)
         return np.round(full - self.matrix.shift, 10) if self.matrix.shift else full  # -9.82, not -9.819999999999999
+
+
+def _as_written(values: Any) -> Any:
+    """Numbers of 14 digits at most where that is what rounding has changed: 3, and not 2.9999999999999996.
+
+    Examples
+    --------
+    >>> _as_written(np.array([2.9999999999999996, 0.0, np.nan, 0.1234567890123456])).tolist()
+    [3.0, 0.0, nan, 0.1234567890123456]
+    """
+    sizes = np.abs(np.where(np.isfinite(values) & (values != 0), values, 1.0))
+    units = 10.0 ** (13 - np.floor(np.log10(sizes)))
+    near = np.round(values * units) / units
+    return np.where(np.abs(near - values) <= 4 * np.spacing(sizes), near, values)
 
 
 def write_filled(filling: Filling, model: Any, compared: Comparison | None, path: Path) -> dict[str, Any]:

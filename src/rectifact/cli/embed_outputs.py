@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from rectifact.cli.embed_values import above_zero, ranking_in_units
+from rectifact.cli.embed_values import above_zero, differ_much, ranking_in_units, remedy_of_units
 from rectifact.cli.how_many import Found
 from rectifact.cli.reading import names_in
 from rectifact.cli.tables import retitled
@@ -30,9 +30,6 @@ SHOWN = 5
 MOST_COLUMNS, MANY = 200, 0.2
 """Columns up to which the error of each is told, and share of those checked that must be predicted no better than by
 their means to be named, unless their cells are filled in."""
-
-MUCH = 4.0
-"""How many times another the range of a column must be to suggest different units; 1 to 5 is 4 times 0 to 1."""
 
 MANY_ZEROS = 0.3
 """Share of the values from which on zeros are what nothing was counted, and not one value among others."""
@@ -183,7 +180,10 @@ def judge(
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     found = ranking_in_units(found, matrix.shift)
-    warnings, notes = [*_about_data(matrix, model), *_unknown(matrix, model), *_unstable(model)], {"values": values}
+    warnings, notes = (
+        [*_about_data(matrix, model, spreads), *_unknown(matrix, model), *_unstable(model)],
+        {"values": values},
+    )
     notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
     notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
@@ -207,9 +207,10 @@ def judge(
 
 
 def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> dict[str, Any]:
-    """Columns predicted no better than by their means, and the error of each in its own units unless they are many."""
+    """Columns predicted worse or no better than by their means, and the errors of each, unless they are many."""
     names = numbered(matrix.columns, matrix.X.shape[1])
-    worse = {"no_better_columns": [str(names[j]) for j in compared.no_better_columns]} if gaps else {}
+    kinds = ("worse_columns", "no_better_columns") if gaps else ()
+    worse: dict[str, Any] = {kind: [str(names[j]) for j in getattr(compared, kind)] for kind in kinds}
     if not gaps or len(compared.by_column) > MOST_COLUMNS:
         return worse
     units = np.ones(len(names)) if spreads is None else spreads
@@ -220,35 +221,31 @@ def _by_name(compared: Comparison, matrix: Any, spreads: Any, *, gaps: bool) -> 
 
 
 def worse_columns(compared: Comparison, matrix: Any, *, fill: bool, scaled: bool) -> list[str]:
-    """Columns that a model, which is better altogether, predicts no better than their means; if many, or to be filled.
+    """Columns that a model, which is better altogether, predicts worse than their means, or maybe no better.
 
-    Where the model is not better altogether, cells are filled in by means.
+    These are told apart by chance; they are named if they are many, or to be filled. Where the model is not better
+    altogether, cells are filled in by means.
     """
-    worse, n_checked = compared.no_better_columns, len(compared.checked_columns)
-    if not compared.better or not worse or not (fill or len(worse) >= MANY * n_checked):
+    worse, no_better, n_checked = compared.worse_columns, compared.no_better_columns, len(compared.checked_columns)
+    if not compared.better or not no_better or not (fill or len(no_better) >= MANY * n_checked):
         return []
-    named = listed(numbered(matrix.columns, matrix.X.shape[1])[worse])
-    of = f"{len(worse):,} of {count(n_checked, 'column')} that could be checked"
-    what = f"{of} {'is' if len(worse) == 1 else 'are'} predicted no better than by the mean of the column: {named}."
-    remedies = ["Do not rely on what is filled in there."] * fill
-    if not scaled and not sp.issparse(matrix.X) and _differ_much(matrix.X):
-        remedies.append("Use --scale standard if columns are in different units.")
-    return [" ".join([what, *remedies])]
-
-
-def _differ_much(X: Any) -> bool:
-    """Whether some columns of a table spread over far more than others: their units may differ.
-
-    Examples
-    --------
-    >>> stars, people = np.array([[1.0, 3, 5], [5, 2, 2]]), np.array([[1.0, 40], [0, 90]])
-    >>> _differ_much(np.tile(stars, (9, 1))), _differ_much(np.tile(people, (9, 1)))
-    (False, True)
-    """
-    known = np.asarray(X, dtype=float)[:, (~np.isnan(X)).sum(axis=0) >= 10]  # fewer do not tell a range
-    ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
-    ranges = ranges[ranges > 0]
-    return bool(len(ranges) and ranges.max() > MUCH * ranges.min())
+    names, of = numbered(matrix.columns, matrix.X.shape[1]), f"of {count(n_checked, 'column')} that could be checked"
+    unsure, said = [j for j in no_better if j not in worse], []
+    if worse:
+        verb, rely = "is" if len(worse) == 1 else "are", " Do not rely on what is filled in there." * fill
+        said.append(
+            f"{len(worse):,} {of} {verb} predicted worse than by the mean of the column: {listed(names[worse])}."
+        )
+        said[0] += rely
+    if unsure:
+        may = " What is filled in there may be no better." * fill
+        said.append(
+            f"For {len(unsure):,} {of}, hidden entries do not show that the model predicts better than the mean of the "
+            f"column: {listed(names[unsure])}.{may}"
+        )
+    if not scaled and not sp.issparse(matrix.X) and differ_much(matrix.X):
+        said[-1] += " Use --scale standard if columns are in different units."
+    return said
 
 
 def _unstable(model: Any) -> list[str]:
@@ -261,7 +258,7 @@ def _unstable(model: Any) -> list[str]:
     return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
 
 
-def _about_data(matrix: Any, model: Any) -> list[str]:
+def _about_data(matrix: Any, model: Any, spreads: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
@@ -273,16 +270,15 @@ def _about_data(matrix: Any, model: Any) -> list[str]:
     column, share = (column, share) if share else largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
-    remedy = "Use --scale standard, which divides each column by its spread"
-    remedy = f"{remedy}, or leave it out with --drop {quoted(name)}."
-    remedy = "Use --values log, or --values binary to count only what is present." if sp.issparse(matrix.X) else remedy
+    remedy = "Use --values log, or --values binary to count only what is present."
+    remedy = remedy if sp.issparse(matrix.X) else remedy_of_units(matrix, column, quoted(name), spreads)
     return [f"{what} {remedy}"] if share else []
 
 
 def nothing_known(X: Any, gaps: bool) -> Any:
     """Which samples have no known value, or no positive one where none are missing."""
     if sp.issparse(X):
-        return np.diff(sp.csr_array(X).indptr) == 0
+        return np.diff(sp.csr_array(X).indptr) == 0 if gaps else sp.csr_array(X > 0).sum(axis=1) == 0
     return np.isnan(X).all(axis=1) if gaps else ~(np.asarray(X) > 0).any(axis=1)
 
 
@@ -293,14 +289,18 @@ def listed(names: Any) -> str:
 
 
 def _unknown(matrix: Any, model: Any) -> list[str]:
-    """Samples of a fit of which no value is known."""
-    if model.missing is None:
-        return []
-    empty = numbered(matrix.rows, matrix.X.shape[0])[nothing_known(matrix.X, gaps=True)]
+    """Samples of a fit of which no value is known, or which have nothing but zeros."""
+    gaps = model.missing is not None
+    empty = numbered(matrix.rows, matrix.X.shape[0])[nothing_known(matrix.X, gaps=gaps)]
     one = len(empty) == 1
-    such = f"{'1 sample has' if one else f'{len(empty):,} samples have'} no known value: {listed(empty)}."
+    kind = "no known value" if gaps else "no value above 0"
+    such = f"{'1 sample has' if one else f'{len(empty):,} samples have'} {kind}: {listed(empty)}."
     placed = "It is placed at the mean, and its" if one else "They are placed at the mean, and their"
-    return [f"{such} {placed} neighbours, filled cells and recommendations say nothing."] if len(empty) else []
+    said = f"{placed} neighbours, filled cells and recommendations say nothing."
+    if not gaps:
+        rest = "Recommendations and neighbours rest on nothing that"
+        said = f"{rest} {'it has' if one else 'they have'}; leave out such rows if they were not observed."
+    return [f"{such} {said}"] if len(empty) else []
 
 
 def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:

@@ -9,11 +9,15 @@ import scipy.sparse as sp
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError
 from rectifact.io.matrices import NamedMatrix
+from rectifact.latent.data import largest_column
 from rectifact.latent.ranking import Ranking
-from rectifact.latent.scales import STRAY, scale_with_zero, stray_values
+from rectifact.latent.scales import STRAY, ranges_of, scale_with_zero, stray_values
 
 ABOVE = 0.25
 """How far above 0 the lowest rating is put, as a share of the range: as 1 is on a scale from 1 to 5."""
+
+MUCH = 4.0
+"""How many times another the range of a column must be to suggest different units; 1 to 5 is 4 times 0 to 1."""
 
 
 def above_zero(matrix: NamedMatrix, values: str = "raw") -> NamedMatrix:
@@ -88,3 +92,40 @@ def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
 def divided(matrix: Any, spreads: Any) -> Any:
     """The matrix with each column divided by its spread, or as it is if there are none."""
     return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
+
+
+def keep_scales(model: Any, matrix: Any, spreads: Any) -> Any:
+    """The model, with the closed scales of a matrix before its columns were divided by these spreads.
+
+    Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own.
+    """
+    if spreads is not None and hasattr(model, "_ranges"):
+        model._ranges = ranges_of(np.asarray(matrix.X, dtype=float)) / spreads
+    return model
+
+
+def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
+    """What to do about a column that decides the result; to divide it by its spread helps unless it is far from 0."""
+    X, unit = np.asarray(matrix.X, dtype=float), 1.0 if spreads is None else spreads[column]
+    values, ways = X[:, column] * unit, []
+    if matrix.rows is None and len(np.unique(values)) == len(X) and np.allclose(values, np.round(values)):
+        ways.append(f"--id-column {name} if it names the rows")
+    if spreads is None and largest_column(scaled(matrix, "standard")[0].X)[1] == 0.0:
+        ways.append("--scale standard, which divides each column by its spread")
+    leave = f"eave it out with --drop {name}."
+    return f"Use {', or '.join(ways)}, or l{leave}" if ways else f"L{leave}"
+
+
+def differ_much(X: Any) -> bool:
+    """Whether some columns of a table spread over far more than others: their units may differ.
+
+    Examples
+    --------
+    >>> stars, people = np.array([[1.0, 3, 5], [5, 2, 2]]), np.array([[1.0, 40], [0, 90]])
+    >>> differ_much(np.tile(stars, (9, 1))), differ_much(np.tile(people, (9, 1)))
+    (False, True)
+    """
+    known = np.asarray(X, dtype=float)[:, (~np.isnan(X)).sum(axis=0) >= 10]  # fewer do not tell a range
+    ranges = np.nanmax(known, axis=0) - np.nanmin(known, axis=0)
+    ranges = ranges[ranges > 0]
+    return bool(len(ranges) and ranges.max() > MUCH * ranges.min())

@@ -20,6 +20,7 @@ from rectifact.core.device_csr import canonical_csr, is_native_sparse
 from rectifact.core.errors import InputError, InputTypeError
 from rectifact.core.operand import is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse
+from rectifact.core.text_columns import remedy_for_text
 
 fit_context = _fit_context
 
@@ -167,10 +168,7 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             raise InputError("The columns of X are not those of the fit, in the same order.", remedy) from error
         if "could not convert" not in str(error):
             raise InputError(str(error)) from error
-        remedy, first = "Drop such columns, or encode them first.", next(iter(getattr(X, "columns", ())), None)
-        if hasattr(X, "set_index") and first is not None and getattr(X.dtypes.iloc[0], "kind", "O") == "O":
-            remedy = f"If {first!r} names the rows, use X.set_index({first!r}); otherwise drop or encode such columns."
-        raise InputError(f"{error}. X holds text where numbers are expected.", remedy) from error
+        raise InputError(f"{error}. X holds text where numbers are expected.", remedy_for_text(X)) from error
     if sp.issparse(checked):
         return canonical(checked)
     single = nw.dependencies.is_into_dataframe(X) and {*nw.from_native(X).schema.values()} == {nw.Float32()}

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.amounts import is_amount
 from rectifact.io.columns import (
     MOST_MEASURES,
     WORDS,
@@ -41,6 +42,10 @@ from rectifact.io.yes_no import NOT_SO, but_yes_no
 
 MOST_OF_PAIRS = 6
 """Columns of a table that may list pairs."""
+
+LEAST_ROWS, SAME, LEAST_ID = 20, 5, 1000
+"""Rows that a first column of different whole numbers may name, pairs that chance would make equal among measured
+ones in their range, and the smallest identifier where it would make fewer equal."""
 
 MOST_DROPPED = 10
 """Columns that a remedy names; more of them have another reason, such as decimal commas."""
@@ -233,7 +238,34 @@ def _index(view: View, sure: bool) -> list[str]:
             "measurements.",
             f"Use --id-column {own} if it names the rows, --drop {own} to leave it out, or --table to keep it.",
         )
+    if not sure and view.frame.named and _may_name_rows(view, first):
+        own = quoted(first)
+        ask(
+            f"The column {first!r} of {view.where} has a whole number of its own for each row, as names do.",
+            f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table if it was measured.",
+        )
     return ids[:1] if is_text else []
+
+
+def _may_name_rows(view: View, first: str) -> bool:
+    """Whether the first column has a whole number of its own for each row, which no other column has.
+
+    Measured numbers in so small a range would come again, or these are all of one length and above those of all other
+    columns, as 10482 is among answers from 1 to 5.
+    """
+    n, others = len(view.table), [name for name in view.names if name != first and is_number(view.type(name))]
+    if n < LEAST_ROWS or not others or not pa.types.is_integer(view.type(first)) or not view.differ(first):
+        return False
+    if word(first) in {*WORDS["value"], *WORDS["count"]} or view.is_time(first) or view.table.column(first).null_count:
+        return False
+    values = view.table.column(first).to_numpy().astype(float)
+    low, high = values.min(), values.max()
+    if low < 0 or any(pa.types.is_integer(view.type(name)) and view.differ(name) for name in others):
+        return False
+    if n * n > 2 * SAME * (high - low + 1):
+        return True
+    most = max(float(np.nanmax(view.table.column(name).to_numpy().astype(float), initial=0)) for name in others)
+    return bool(low >= LEAST_ID and len(f"{low:.0f}") == len(f"{high:.0f}") and most < low)
 
 
 def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
@@ -295,8 +327,8 @@ def _as_pairs(view: View, name: str) -> str:
 
 
 def _comes_again(view: View, name: str) -> bool:
-    """Whether a column has each of its cells twice on average."""
-    return 2 * view.distinct(name) <= len(view.table)
+    """Whether a column has each of its cells twice on average, and not amounts, which name nothing."""
+    return 2 * view.distinct(name) <= len(view.table) and not is_amount(view.table.column(name))
 
 
 def _check_meant(view: View, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
+from rectifact.io.amounts import is_amount
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
 from rectifact.io.edge_columns import WEIGHTS, either, not_square, varied
 from rectifact.io.several import find_lists
@@ -266,7 +267,9 @@ def _pair_and_values(view: View) -> list[str]:
     stand; among numbers those are the first two, but for one that is called as values are.
     """
     asks = view.purpose == "cluster"  # which asks about tables that hold more than edges, and says how to read them
-    names = [name for name in view.names if asks or not view.is_beside_pairs(name)]
+    names = [
+        name for name in view.names if asks or not (view.is_beside_pairs(name) or is_amount(view.table.column(name)))
+    ]
     if set(names) & set(view.frame.index):  # names of the rows
         return []
     names = names if len(names) > 1 else view.names
@@ -288,9 +291,11 @@ def _is_certain(view: View, found: Sequence[str]) -> bool:
 def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
     """Ask about two columns of names that come again and again, one row for each pair; ``texts`` have long names."""
     names = [name for name in view.names if is_name(view.type(name)) and not view.is_beside_pairs(name)]
+    names = [name for name in names if not is_amount(view.table.column(name))]
     distinct = {name: len(plain(view.table.column(name)).unique()) for name in names}
     again = sorted((name for name in names if 2 * distinct[name] <= len(view.table)), key=lambda name: -distinct[name])
     pair = [name for name in view.names if name in again[:2]]
+    pair.sort(key=lambda name: word(name) not in WORDS["row"])  # customers in rows, wherever their column stands
     if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
         return
     n_pairs = view.table.select(pair).group_by(pair).aggregate([]).num_rows

@@ -1,4 +1,4 @@
-"""A few texts in a column of numbers, such as "not known": named with the option that reads them as missing."""
+"""Texts in a column of numbers, such as "not known": a few, or one again and again, with the option that reads them."""
 
 import re
 from collections.abc import Sequence
@@ -14,6 +14,9 @@ from rectifact.io.yes_no import VALUES
 
 FEW, LEAST, MOST_NAMED = 0.05, 10, 5
 """Share of the cells of a column that may be texts by mistake, how many it must have, and texts that a remedy names."""
+
+MOST_CODES, MOST_CODED = 3, 0.8
+"""Different texts that may stand for a missing answer again and again, and the share of the cells that they may be."""
 
 OTHER_NUMBERS = re.compile(r"[+-]?[\d.,' ]*\d[\d.,' ]*%?")
 """Numbers with a decimal comma, a separator of thousands or a percent sign, which are not missing."""
@@ -64,19 +67,22 @@ def without_texts(frame: Frame, texts: Sequence[str]) -> Frame:
 
 
 def refuse_stray_texts(frame: Frame, columns: Sequence[str], purpose: Purpose) -> None:
-    """Refuse a first column that holds numbers but for a few texts, with the option that reads all such as missing."""
+    """Refuse columns of numbers but for a few texts, or the same ones, with the option that reads them as missing."""
     found = {name: _stray(frame.table.column(name)) for name in columns} if purpose == "embed" else {}
-    if not found or not found[columns[0]]:
+    found = {name: cells for name, cells in found.items() if cells}
+    texts = list({text.casefold(): text for cells in found.values() for _, text in cells}.values())
+    if not found or len(texts) > MOST_NAMED or texts == ["none"]:  # --missing-values=none has another meaning
         return
-    texts = list(dict.fromkeys(text for cells in found.values() for _, text in cells))
-    if len(texts) > MOST_NAMED or texts == ["none"]:  # --missing-values=none has another meaning
-        return
-    (row, text), n = found[columns[0]][0], len(found[columns[0]])
+    name, cells = next(iter(found.items()))
+    (row, text), n = cells[0], len(cells)
+    again = sum(cell.casefold() == text.casefold() for _, cell in cells)
     more = f", and {count(n - 1, 'other text')}" if n > 1 else ""
+    more = f" and {count(n - 1, 'other row')}" if again == n > 1 else more
+    others = f", as do {len(found) - 1} other columns" if len(found) > 2 else ", as does another column"
     raise InputError(
-        f"The column {columns[0]!r} of {str(frame.path)!r} holds {text!r} in row {row}{more}, where its other values "
-        "are numbers, or yes and no.",
-        f"Add --missing-values={listing(texts)} to read {'it' if len(texts) == n == 1 else 'them'} as missing, or "
+        f"The column {name!r} of {str(frame.path)!r} holds {text!r} in row {row}{more}, where its other values "
+        f"are numbers, or yes and no{others if len(found) > 1 else ''}.",
+        f"Add --missing-values={listing(texts)} to read {'it' if len(texts) == 1 else 'them'} as missing, or "
         "correct the file.",
     )
 
@@ -90,7 +96,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _stray(column: pa.ChunkedArray) -> list[tuple[int, str]]:
-    """Rows, from 1, and texts of the few cells that are not as the others: numbers, or yes and no."""
+    """Rows, from 1, and texts of cells that are not as the others, if they are few or alike: numbers, or yes and no."""
     if not is_name(column.type) or pa.types.is_temporal(column.type):
         return []
     written = ((row, (text or "").strip()) for row, text in enumerate(plain(column).to_pylist(), 1))
@@ -98,8 +104,11 @@ def _stray(column: pa.ChunkedArray) -> list[tuple[int, str]]:
     not_numbers = [cell for cell in cells if not is_number_or_gap(cell[1])]
     not_answers = [cell for cell in cells if cell[1].casefold() not in VALUES]
     stray = min(not_numbers, not_answers, key=len)
-    few = len(cells) >= LEAST and len(stray) <= max(1, FEW * len(cells))
-    return stray if few and not any(OTHER_NUMBERS.fullmatch(text) for _, text in stray) else []
+    few = len(stray) <= max(1, FEW * len(cells))
+    codes = len({text.casefold() for _, text in stray}) <= MOST_CODES and len(stray) <= MOST_CODED * len(cells)
+    codes = codes and len(cells) - len(stray) >= LEAST
+    meant = len(cells) >= LEAST and (few or codes)
+    return stray if meant and not any(OTHER_NUMBERS.fullmatch(text) for _, text in stray) else []
 
 
 def why_not(column: pa.ChunkedArray) -> tuple[str, str]:

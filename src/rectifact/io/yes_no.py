@@ -8,13 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rectifact.core.errors import count
+from rectifact.core.text_columns import NO, YES
 from rectifact.io.columns import plain
 from rectifact.io.frames import Frame
 from rectifact.io.tables import MISSING, is_name
-
-YES = {"yes", "y", "true", "ja", "j", "oui", "si", "sí", "sì", "sim"}
-NO = {"no", "n", "false", "nein", "nej", "nee", "non", "não"}
-"""Words for 1 and for 0, in lower case."""
 
 NUMBERS = {"1": 1.0, "0": 0.0}
 """What may stand among such words."""

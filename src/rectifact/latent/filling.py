@@ -12,17 +12,15 @@ from rectifact.core.arrays import to_host
 from rectifact.core.estimator import quiet_copy
 from rectifact.latent.held_out import LEAST_ROWS, MOST_ENTRIES, hide_entries
 from rectifact.latent.intervals import LEAST, Cells, Intervals, cells_of, find_intervals
+from rectifact.latent.means import LEAST_COLUMN, chances_of_losses, means_of
 from rectifact.latent.scales import limits_of, ranges_of, tops_of
 from rectifact.metrics import root_mean_squared_error
 
 SHARE, LEAST_HIDDEN, MOST_SWEEPS = 0.1, 30, 200
 """Share of the known entries that are hidden, how many there must be, and the most sweeps of the fit without them."""
 
-DOUBT = 5
-"""Entries of the same mean that are added to each row and column, whose own mean a few entries do not tell."""
-
-LEAST_COLUMN = 10
-"""Hidden entries of a column from which on its own error counts."""
+BY_CHANCE = 0.01
+"""How often some column, of all that are checked, may be called worse than its mean by chance."""
 
 MANY_ZEROS = 0.1
 """Share of zeros among hidden entries from which on a sentence about their error says so."""
@@ -42,14 +40,16 @@ class Comparison:
     mean : float
         Of the mean of all other known entries.
     means : float
-        Of the sum of that mean and what rows and columns differ from it, each drawn a little towards 0.
+        Of the sum of that mean and what rows and columns differ from it, as :func:`means_of` estimates them.
     n_hidden : int
     columns : float
-        Of the means of the columns, drawn slightly towards the overall mean.
+        Of the means of the columns, drawn slightly towards the overall mean unless columns are in different units.
     by_column : tuple of (int, float, float)
         For each column: how many of its entries were hidden, and their error by the model and by its mean.
     zeros : float
         Share of the hidden entries that are zero.
+    chances : tuple of float
+        For each column: how likely chance makes the model worse than the mean by as much.
     hidden : tuple of Cells and array, or None
         The hidden entries, as the model or, where they are better, the means predict them, and their values.
     """
@@ -61,6 +61,7 @@ class Comparison:
     columns: float = np.inf
     by_column: tuple[tuple[int, float, float], ...] = ()
     zeros: float = 0.0
+    chances: tuple[float, ...] = ()
     hidden: tuple[Cells, NDArray[np.float64]] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -80,8 +81,14 @@ class Comparison:
 
     @property
     def no_better_columns(self) -> list[int]:
-        """Those of them that the model predicts no better than the mean of the column does."""
+        """Those of them on whose hidden entries the model is no better than the mean of the column, maybe by chance."""
         return [j for j in self.checked_columns if self.by_column[j][1] >= self.by_column[j][2]]
+
+    @property
+    def worse_columns(self) -> list[int]:
+        """Those of them that the model predicts worse, by more than chance would make it in any of so many columns."""
+        most = BY_CHANCE / max(len(self.checked_columns), 1)
+        return [j for j in self.no_better_columns if j < len(self.chances) and self.chances[j] < most]
 
     @property
     def plain(self) -> tuple[str, float]:
@@ -222,7 +229,8 @@ class Hidden:
         counts, zeros = self.mask.sum(axis=0), float(np.mean(self.known[self.mask] == 0))
         errors = [_by_column(each - self.known, self.mask, counts) for each in (found, simple[-1])]
         each = zip(counts.tolist(), *(error.tolist() for error in errors), strict=True)
-        compared = Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros)
+        chances = tuple(chances_of_losses(found, simple[-1], self.known, self.mask).tolist())
+        compared = Comparison(ours, mean, means, int(self.mask.sum()), columns, tuple(each), zeros, chances)
         best = found if compared.better else filled_by_means(self.seen, compared, self.ranges)
         return replace(compared, hidden=(cells_of(self.known, self.mask, best), self.known[self.mask]))
 
@@ -305,13 +313,3 @@ def _by_column(wrong: NDArray[Any], mask: NDArray[Any], counts: NDArray[Any]) ->
     """Root mean squared error of the hidden entries of each column; NaN where there are none."""
     squares = np.where(mask, wrong, 0.0) ** 2
     return np.where(counts > 0, np.sqrt(squares.sum(axis=0) / np.maximum(counts, 1)), np.nan)
-
-
-def means_of(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The mean of the known entries everywhere, the means of rows and columns added up, and those of columns."""
-    known, mean = ~np.isnan(X), np.nanmean(X)
-    rest = np.where(known, X - mean, 0.0)
-    columns = rest.sum(axis=0) / (known.sum(axis=0) + DOUBT)
-    rest = np.where(known, rest - columns, 0.0)
-    rows = rest.sum(axis=1, keepdims=True) / (known.sum(axis=1, keepdims=True) + DOUBT)
-    return np.full(X.shape, mean), mean + columns + rows, np.tile(mean + columns, (len(X), 1))

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.core.errors import count
-from rectifact.latent.filling import MOST_SWEEPS, Hidden, fitted_again, known_rows, means_of
+from rectifact.latent.filling import MOST_SWEEPS, Hidden, fitted_again, known_rows
 from rectifact.latent.held_out import LEAST_ROWS
+from rectifact.latent.means import means_of
 from rectifact.latent.neighbours import best_unseen
 
 LEAST_KNOWN, SHARE = 6, 1 / 3

@@ -45,8 +45,9 @@ def is_closed(counts: NDArray[Any]) -> bool:
 def ranges_of(X: Any) -> NDArray[np.float64]:
     """The lowest and the highest value that each column may have, as two rows.
 
-    These are the lowest and the highest known ones of a closed scale: that of the column, or that of all known values
-    where the column itself has none or too few of them are known. Amounts may be anything from 0 on.
+    These are the lowest and the highest known ones of a closed scale: that of the column, or that of all columns of
+    few different values where the column is one of them and has none or too few of them are known. Amounts may be
+    anything from 0 on.
 
     Parameters
     ----------
@@ -62,16 +63,19 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
            [inf, inf, inf]]))
     """
     ranges, everything = np.tile([[0.0], [np.inf]], (1, X.shape[1])), Counter[float]()
-    of_its_own = np.zeros(X.shape[1], dtype=bool)
+    in_common = np.zeros(X.shape[1], dtype=bool)
     for j, column in enumerate(_known_columns(X)):
         values, counts = np.unique(column, return_counts=True)
+        if len(values) > GRADES:  # an age among answers from 1 to 5
+            continue
         if len(everything) <= GRADES:
-            everything.update(dict(zip(values[: GRADES + 1].tolist(), counts.tolist(), strict=False)))
-        if len(column) >= FEW and is_closed(counts):
-            ranges[:, j], of_its_own[j] = values[[0, -1]], True
+            everything.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        in_common[j] = len(column) < FEW or not is_closed(counts)
+        if not in_common[j]:
+            ranges[:, j] = values[[0, -1]]
     found = sorted(everything)
     if is_closed(np.array([everything[value] for value in found])):
-        ranges[:, ~of_its_own] = [[found[0]], [found[-1]]]
+        ranges[:, in_common] = [[found[0]], [found[-1]]]
     return ranges
 
 
@@ -218,8 +222,8 @@ def stray_values(X: Any) -> str:
 def missing_codes(X: Any) -> tuple[str, list[float]]:
     """A sentence and the values such as 99 or -1 that seem to say that an answer is missing; or nothing.
 
-    They occur often and in several columns, far outside the few whole numbers that all other values are. X is as in
-    :func:`stray_values`.
+    They occur often and in several columns, far outside the few whole numbers that all other values are. Columns with
+    many different values, such as an age or a number of the row, do not count. X is as in :func:`stray_values`.
 
     Examples
     --------
@@ -228,24 +232,51 @@ def missing_codes(X: Any) -> tuple[str, list[float]]:
     >>> said
     '99 is the value of 40 of 320 cells, far outside the others, 1 to 5: it seems to stand for missing answers.'
     """
+    X, more = _with_few_values(X)
     found, counts = _counted(X)
-    is_code = np.isin(found, CODES)
     if np.sum(found < 0) > 1 and found[0] == -found[-1]:  # a scale such as -2 to 2
         return "", []
-    for _ in range(2):  # what is far outside depends on which values are codes
-        plain = found[~is_code]
-        if not is_code.any() or not 2 <= len(plain) <= GRADES or (plain != np.round(plain)).any() or plain[0] < 0:
-            return "", []
-        far = max(2 * np.diff(plain).max(), 0.75 * (plain[-1] - plain[0]))
-        is_code &= (found < 0) | (found > plain[-1] + far)
-    codes, n, total = found[is_code].tolist(), int(counts[is_code].sum()), int(counts.sum())
+    is_code = _codes_after_a_gap(found) | _codes_far_out(found)
+    plain, codes = found[~is_code], found[is_code].tolist()
+    n, total = int(counts[is_code].sum()), int(counts.sum())
     if not codes or n < max(EACH, STRAY * total) or _n_columns_with(X, codes) < 2:
         return "", []
     named = " and ".join(f"{code:g}" for code in codes)
     what = f"{named} is the value" if len(codes) == 1 else f"{named} are the values"
     seems = "it seems" if len(codes) == 1 else "they seem"
     where = f"far outside the others, {plain[0]:g} to {plain[-1]:g}"
-    return f"{what} of {n:,} of {total:,} cells, {where}: {seems} to stand for missing answers.", codes
+    return f"{what} of {n:,} of {total:,} cells{more}, {where}: {seems} to stand for missing answers.", codes
+
+
+def _codes_far_out(found: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of different values, the lowest first, are usual codes far outside a few whole numbers from 0 on."""
+    is_code = np.isin(found, CODES)
+    for _ in range(2):  # what is far outside depends on which values are codes
+        plain = found[~is_code]
+        if not is_code.any() or not 2 <= len(plain) <= GRADES or (plain != np.round(plain)).any() or plain[0] < 0:
+            return np.zeros(len(found), dtype=bool)
+        far = max(2 * np.diff(plain).max(), 0.75 * (plain[-1] - plain[0]))
+        is_code &= (found < 0) | (found > plain[-1] + far)
+    return is_code
+
+
+def _codes_after_a_gap(found: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which of these are 8 and 9, or 7 to 9, beside grades that end at least three below, as 1 to 5."""
+    for first in (7.0, 8.0):
+        plain = found[found < first]
+        if len(plain) < 3 or found[-1] != 9 or not np.array_equal(found[found >= first], np.arange(first, 10)):
+            continue
+        if plain[0] in (0, 1) and plain[-1] <= first - 3 and (np.diff(plain) == 1).all():
+            return np.asarray(found >= first)
+    return np.zeros(len(found), dtype=bool)
+
+
+def _with_few_values(X: Any) -> tuple[Any, str]:
+    """The columns of X with few different values, and how to say so; of a sparse array, all that is stored."""
+    if sp.issparse(X) or np.ndim(X) < 2:
+        return X, ""
+    few = np.array([len(np.unique(column)) <= GRADES + len(CODES) for column in _known_columns(X)])
+    return (X, "") if few.all() else (np.asarray(X)[:, few], " of columns with few different values")
 
 
 def outside(new: NDArray[np.float64], X: Any) -> NDArray[np.bool_]:

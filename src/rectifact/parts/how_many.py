@@ -94,7 +94,8 @@ class PartsTrial:
         self._samples, self._rng, self._estimator = samples, rng, estimator
         self._halves = Halves(estimator, self._known)
         self.recurrence: dict[int, NDArray[Any]] = {}
-        self._weakest = np.inf
+        self._weakest, self._standing = np.inf, 0
+        self._supported = self._taken = 0
         self._seen = 0
 
     @cached_property
@@ -125,6 +126,10 @@ class PartsTrial:
         To be seen, a direction needs less than to predict: if more than ``k`` stand out from the noise, their number,
         or one between, is taken if every part recurs, whatever the halves.
         """
+        self._supported, self._taken = k, self._recurring(k, ks)
+        return self._taken
+
+    def _recurring(self, k: int, ks: Sequence[int]) -> int:
         if self.short:
             return self._recurring_of_short(k, ks)
         if k == 1:
@@ -217,7 +222,8 @@ class PartsTrial:
         if k == 1:
             return 1
         above, self._weakest = directions_above_noise(self._block, k, self.most, self._rng)
-        return max((number for number in ks if k < number <= above), default=k)
+        self._standing = max((number for number in ks if k < number <= above), default=k)
+        return self._standing
 
     def _every_recurs(self, k: int) -> bool:
         """Whether each part does, in every split."""
@@ -231,6 +237,18 @@ class PartsTrial:
             return self._as_stable()
         if self._weakest >= WEAK:
             return ""
+        if self._taken > self._supported:
+            return (
+                f"The number may be too high: the weakest of {self._standing} directions barely exceeds the noise, and "
+                f"may be noise itself. Compare with {self._supported} parts."
+            )
+        if self._taken == self._supported < self._standing:
+            n = self._standing - self._supported
+            more = "1 more direction barely exceeds" if n == 1 else f"{n} more directions, the last one barely, exceed"
+            return (
+                f"{more} the noise without predicting better: either this is chance, or the number is too low, and "
+                "other parts may be hidden in the noise, too. More samples would tell."
+            )
         return "The number may be too low: the weakest parts barely exceed the noise, and others may be hidden in it."
 
     def _as_stable(self) -> str:

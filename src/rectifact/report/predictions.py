@@ -53,14 +53,22 @@ def error_of_columns(judged: Comparison | None, names: Any, *, gaps: bool, unit:
     for name, (n, ours, mean) in zip(names, judged.by_column, strict=True):
         saved = 1 - ours / mean if n and mean > 0 else np.nan
         rows.append([str(name), n, *(float(f"{value:.3g}") for value in (ours, mean, saved))])
-    note = "Where the model is not better, take the mean of the column, or leave the cells empty. "
-    worse = [repr(str(names[j])) for j in judged.no_better_columns]
+    note, of = "", f"of {count(len(judged.checked_columns), 'column')} that could be checked"
+    worse, unsure = judged.worse_columns, [j for j in judged.no_better_columns if j not in judged.worse_columns]
     if worse:
-        shown = ", ".join(worse[:MOST_NAMED]) + (f" and {len(worse) - MOST_NAMED} more" if worse[MOST_NAMED:] else "")
-        of = f"{len(worse)} of {count(len(judged.checked_columns), 'column')} that could be checked"
-        note = f"In {of}, the model is no better than the mean of the column: {shown}. {note}"
+        note += f"In {len(worse)} {of}, the model is worse than the mean of the column: {_named(names, worse)}. "
+    if unsure:
+        what = "hidden entries do not show that the model is better than the mean of the column"
+        note += f"In {len(unsure)} {of}, {what}: {_named(names, unsure)}. "
+    note += "Where the model is worse, take the mean of the column, or leave the cells empty. "
     note += "embed --fill also writes an interval for each filled cell."
     return [Table("How sure are filled cells?", columns, rows, note)]
+
+
+def _named(names: Any, columns: list[int]) -> str:
+    """The first of these columns, in quotes."""
+    shown = ", ".join(repr(str(names[j])) for j in columns[:MOST_NAMED])
+    return shown + (f" and {len(columns) - MOST_NAMED} more" if columns[MOST_NAMED:] else "")
 
 
 def beside(error: float, other: float) -> str:
