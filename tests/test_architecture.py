@@ -157,6 +157,7 @@ OTHERS = {
         "near_copies",
         "foreign_rows",
         "short_documents",
+        "without_topic",
         "unexplained",
         "samples",
         "dispersion",

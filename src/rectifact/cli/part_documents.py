@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.cli.part_outputs import Shown, rows_of
+from rectifact.cli.terminal import say
 from rectifact.core.findings import Finding
 from rectifact.parts.documents import Corpus
 from rectifact.parts.foreign_rows import foreign_documents, languages_of
 from rectifact.parts.languages import other_language
 from rectifact.parts.near_copies import copied
-from rectifact.parts.short_documents import about_short
+from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
 from rectifact.parts.topics import repeated_texts
 from rectifact.parts.unexplained import hardly_explained, missing_subject
+from rectifact.parts.without_topic import WITHOUT_TOPIC, without_topic
 
 LANGUAGE = "language"
 """Column of --weights."""
@@ -29,9 +31,10 @@ def odd_documents(
     usual = np.flatnonzero(~short & ~is_foreign(shown))  # another language is not a subject
     subject = missing_subject(model, corpus.X[usual], residual[usual], shown.names)
     return [
-        *hardly_explained(residual[usual], subject),
+        *hardly_explained(residual[usual], subject, left_out=left_out(short, is_foreign(shown))),
+        *without_topic(shown.about["words"], residual, short),
         *about_short(short, corpus.texts, residual),
-        *repeated_texts(texts, X, np.asarray(shown.samples)[longer]),
+        *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short)),
         *copied(corpus.documents, shown.leading()),
         *_in_other_languages(shown),
         *other_language(corpus.texts, stop_words, shown.leading()),
@@ -56,3 +59,10 @@ def _in_other_languages(shown: Shown) -> list[Finding]:
     if LANGUAGE not in shown.about:
         return []
     return foreign_documents(shown.about[LANGUAGE], shown.shares().argmax(axis=1), shown.clear, shown.samples)
+
+
+def say_findings(findings: list[Finding]) -> None:
+    """All but the notes, and those about documents that were not fitted or have no topic."""
+    for finding in findings:
+        if finding.severity != "note" or finding.finding in (WITHOUT_TOPIC, OF_A_WORD):
+            say(finding.on_command_line())

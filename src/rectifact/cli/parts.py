@@ -17,7 +17,7 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_documents import odd_documents, with_languages
+from rectifact.cli.part_documents import odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
@@ -39,7 +39,7 @@ from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
-from rectifact.parts.short_documents import OF_A_WORD, short_documents
+from rectifact.parts.short_documents import short_documents
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import about_documents, explained_by
@@ -157,18 +157,11 @@ def parts(
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     said = _said(shown, found, matrix.X.shape, float(explained))
     say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
-    _say_findings(findings)
+    say_findings(findings)
     summary = _summary(shown, found, matrix.X.shape, float(explained), findings)
     kept = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     saved = SavedModel(model, features=names, image_shape=image_shape, **kept)
     outcome.write(saved, summary, **({} if in_chunks else {"findings": findings}))
-
-
-def _say_findings(findings: list[Finding]) -> None:
-    """All but the notes, and the one about documents that were not fitted."""
-    for finding in findings:
-        if finding.severity != "note" or finding.finding == OF_A_WORD:
-            say(finding.on_command_line())
 
 
 def _numbered(model: Any, W: Array, terms: Terms) -> Array:
@@ -201,7 +194,7 @@ def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) 
     reason = "" if found.selection is None else found.selection.reason
     warned = [Finding("warning", about["-k" not in text], text, "") for text in messages if text not in reason]
     if found.selection is not None and reason.startswith(NOTHING):
-        detail = reason.removeprefix(f"{NOTHING}: ")
+        detail = reason[len(f"{NOTHING}: ") :]
         detail = detail[:1].upper() + detail[1:]
         warned.append(Finding("warning", NOTHING.lower(), detail, "", all_the_same(found.selection, terms)))
     if in_chunks:
@@ -234,6 +227,7 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
         "init": model.resolved_["init"],
     }
     summary |= {"samples": n_samples, "features": n_features, "parts": len(shown.components), "explained": explained}
+    summary |= {"without_topics": int(shown.without.sum())} if shown.terms == TOPICS else {}
     summary["topics" if shown.terms == TOPICS else "largest"] = shown.summary()
     return summary | found.summary
 

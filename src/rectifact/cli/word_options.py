@@ -113,12 +113,11 @@ def without_words(X: Any, names: Any) -> str:
     Examples
     --------
     >>> without_words(sp.csr_array([[1, 0], [0, 0], [0, 0]]), ["a", "b", "c"])
-    "2 documents without a word that counts, such as 'b', have no topic."
+    "2 documents, such as 'b', have no word that counts, and so no topic."
     """
     empty = np.flatnonzero(np.diff(sp.csr_array(X).indptr) == 0)
     if not len(empty):
         return ""
     has, such = ("has", "") if len(empty) == 1 else ("have", "such as ")
-    return (
-        f"{count(len(empty), 'document')} without a word that counts, {such}{str(names[empty[0]])!r}, {has} no topic."
-    )
+    which = f"{count(len(empty), 'document')}, {such}{str(names[empty[0]])!r}"
+    return f"{which}, {has} no word that counts, and so no topic."

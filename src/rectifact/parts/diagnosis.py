@@ -122,7 +122,6 @@ def diagnose(
         *_sizes(W, H, terms),
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
-        *_without_parts(W, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
         *incoherent_topics(W, H, coherence, terms),
         *_conditions(W, terms),
@@ -233,16 +232,6 @@ def _noise(noisy: float, terms: Terms) -> list[Finding]:
         f"Expect little from the weights of single {terms.sample}s; leave out {terms.sample}s that are nearly empty."
     )
     return [Finding("note", f"many {terms.sample}s are mostly noise", detail, remedy)]
-
-
-def _without_parts(W: NDArray[Any], terms: Terms) -> list[Finding]:
-    empty = int((W.sum(axis=1) <= 0).sum())
-    if not empty or terms != TOPICS:  # a sample may well be empty
-        return []
-    has = "has" if empty == 1 else "have"
-    detail = f"{empty} of {count(len(W), terms.sample)} {has} a weight of zero for each {terms.part}."
-    remedy = f"Look at them: they share no {terms.feature}s with the {terms.part}s. More {terms.part}s may cover them."
-    return [Finding("note", f"{terms.sample}s without a {terms.part}", detail, remedy)]
 
 
 def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None) -> NDArray[Any] | None:
