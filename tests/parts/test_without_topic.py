@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -41,8 +42,8 @@ def test_all_places_have_the_number_of_documents_without_a_topic(run, tmp_path, 
     (found,) = [one["detail"] for one in summary["findings"] if one["finding"] == "documents without a topic"]
     assert found.startswith(total)
     rest = none.sum() - empty - brief
-    for part in (f"{empty} have no word that counts", f"{brief} are too short", f"{rest} have a residual of 0.9995"):
-        assert part in found
+    for part in (f"{empty} ha(s|ve) no word that counts", f"{brief} (is|are) too short", f"{rest} ha(s|ve) a residual"):
+        assert re.search(rf"\b{part}", found)
     assert found in said.err
     assert found in html.unescape(page.read_text())
     run("report", model, "-o", tmp_path / "again.html")
