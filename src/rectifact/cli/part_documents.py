@@ -35,16 +35,16 @@ def odd_documents(
         *without_topic(shown.about["words"], residual, short),
         *about_short(short, corpus.texts, residual),
         *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short)),
-        *copied(corpus.documents, shown.leading()),
+        *copied(corpus.documents, shown.leading(), stop_words),
         *_in_other_languages(shown),
-        *other_language(corpus.texts, stop_words, shown.leading()),
+        *other_language(corpus.documents, stop_words, shown.leading()),
     ]
 
 
 def with_languages(shown: Shown, matrix: Any) -> Shown:
     """The same with the rows of the table, and the language of each document, if some are not in that of most."""
     shown = replace(shown, rows=rows_of(matrix))
-    if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.texts)).astype(bool).any():
+    if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.documents)).astype(bool).any():
         return shown
     return replace(shown, about={**shown.about, LANGUAGE: found})
 

@@ -13,6 +13,7 @@ from rectifact.core.findings import Finding
 from rectifact.models import SavedModel
 from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
+from rectifact.parts.documents import BEGINNING
 from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
@@ -101,7 +102,8 @@ def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     short = short_documents(fit.given)
     longer = np.flatnonzero(~short)  # those that were fitted
     X, names, texts = fit.given[longer], sample_names(saved, len(fit.W)), [str(text) for text in saved.texts]
-    foreign = languages_of(texts) != ""
+    whole = [text if len(text) < BEGINNING else "" for text in texts]  # a beginning may be a header
+    foreign = languages_of(whole) != ""
     usual = np.flatnonzero(~short & ~foreign)  # another language is not a subject
     residual = fit.relative[usual]
     subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
