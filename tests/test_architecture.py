@@ -157,6 +157,7 @@ OTHERS = {
         "near_copies",
         "foreign_rows",
         "short_documents",
+        "too_few",
         "without_topic",
         "unexplained",
         "samples",

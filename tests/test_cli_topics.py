@@ -324,7 +324,9 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     assert summary["known_words"] == [1.0, 0.25, None]
     assert "1 of 3 documents is clearly about a topic of the model, and 2 not" in said.err
     assert (summary["clear_documents"], table["clear"].tolist()) == (1, [True, False, False])
-    assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
+    expected = ["documents with few known words", "documents without a topic"]  # the third has no known word
+    assert [found["finding"] for found in summary["findings"]] == expected
+    assert summary["without_topics"] == 1
 
 
 def test_a_saved_model_remembers_the_column_of_texts(run, news, tmp_path):

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from rectifact.cli.part_outputs import Shown, rows_of
 from rectifact.cli.terminal import say
 from rectifact.core.findings import Finding
+from rectifact.parts.diagnosis import asks_for_fewer
 from rectifact.parts.documents import Corpus
 from rectifact.parts.foreign_rows import foreign_documents, languages_of
 from rectifact.parts.languages import other_language
 from rectifact.parts.near_copies import copied
 from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
+from rectifact.parts.too_few import TOO_FEW
 from rectifact.parts.topics import repeated_texts
 from rectifact.parts.unexplained import hardly_explained, missing_subject
 from rectifact.parts.without_topic import WITHOUT_TOPIC, without_topic
@@ -23,16 +25,22 @@ LANGUAGE = "language"
 
 
 def odd_documents(
-    model: Any, corpus: Corpus, shown: Shown, stop_words: str | None, short: NDArray[np.bool_]
+    model: Any, corpus: Corpus, shown: Shown, stop_words: str | None, short: NDArray[np.bool_], known: list[Finding]
 ) -> list[Finding]:
-    """Findings about a corpus; ``short`` documents were not fitted, and only counted."""
+    """Findings about a corpus besides those that are ``known``, with remedies that do not contradict theirs.
+
+    ``short`` documents were not fitted, and only counted.
+    """
+    few = any(found.finding == TOO_FEW for found in known)
+    fewer = few or asks_for_fewer(known)
     longer, residual = np.flatnonzero(~short), shown.about["residual"]
     X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
     usual = np.flatnonzero(~short & ~is_foreign(shown))  # another language is not a subject
-    subject = missing_subject(model, corpus.X[usual], residual[usual], shown.names)
+    others = left_out(short, is_foreign(shown))
+    subject = None if few else missing_subject(model, corpus.X[usual], residual[usual], shown.names)
     return [
-        *hardly_explained(residual[usual], subject, left_out=left_out(short, is_foreign(shown))),
-        *without_topic(shown.about["words"], residual, short),
+        *([] if few else hardly_explained(residual[usual], subject, left_out=others, fewer=fewer)),
+        *without_topic(shown.about["words"], residual, short, fewer=fewer),
         *about_short(short, corpus.texts, residual),
         *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short)),
         *copied(corpus.documents, shown.leading(), stop_words),

@@ -42,6 +42,7 @@ from rectifact.parts.samples import choose_norm
 from rectifact.parts.short_documents import short_documents
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.too_few import has_rarer, too_few
 from rectifact.parts.topics import about_documents, explained_by
 from rectifact.selection.points import NOTHING
 
@@ -119,7 +120,7 @@ def parts(
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
-    words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
+    words |= {"stop_words": word_options.names_of(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
     words["keep_markup"] = keep_markup
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
@@ -150,8 +151,9 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(model, matrix, shown, words["stop_words"], source, short)
-        findings = worst_first([*_findings(found, longer, caught, terms, in_chunks), *about])
+        findings = _findings(found, longer, caught, matrix, in_chunks)
+        given = words["stop_words"], short, findings
+        findings = worst_first([*findings, *([] if in_chunks else _about_data(model, matrix, shown, source, given))])
         if not as_json:
             _show_table(shown, (weights, features), any((out, features, weights, report, save)))
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
@@ -187,8 +189,9 @@ def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms,
     return Shown(components, W, names, samples, terms, top, signed, found.arrays, coherence, about=about)
 
 
-def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) -> list[Finding]:
+def _findings(found: Found, X: Any, caught: Any, matrix: Any, in_chunks: bool) -> list[Finding]:
     """What the terminal, the summary and the report warn about: warnings of the fit, and the diagnosis."""
+    terms = TOPICS if isinstance(matrix, Corpus) else PARTS
     about = [f"{terms.part}s that were asked for", "the fit"]
     messages = dict.fromkeys(terms.put(in_options(warning.message, "parts")) for warning in caught)
     reason = "" if found.selection is None else found.selection.reason
@@ -197,6 +200,8 @@ def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) 
         detail = reason[len(f"{NOTHING}: ") :]
         detail = detail[:1].upper() + detail[1:]
         warned.append(Finding("warning", NOTHING.lower(), detail, "", all_the_same(found.selection, terms)))
+    if few := too_few(matrix.X, rarer=has_rarer(matrix)) if isinstance(matrix, Corpus) else []:
+        return few + [one for one in warned if one.finding == about[1]]  # all else is about topics
     if in_chunks:
         return warned
     nothing = any(one.finding == NOTHING.lower() for one in warned)
@@ -233,11 +238,11 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
 
 
 def _about_data(
-    model: Any, matrix: Any, shown: Shown, stop_words: str | None, source: Reading, short: NDArray[np.bool_]
+    model: Any, matrix: Any, shown: Shown, source: Reading, texts: tuple[str | None, NDArray[np.bool_], list[Finding]]
 ) -> list[Finding]:
-    """What is odd about the documents, or about the names of the features."""
+    """What is odd about the documents, of which ``texts`` are known, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        return odd_documents(model, matrix, shown, stop_words, short)
+        return odd_documents(model, matrix, shown, *texts)
     if matrix.columns is None or source.transpose:
         return []
     return stray_features(list(shown.names), reading.names_in(source.drop))
@@ -247,10 +252,6 @@ def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
     """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
     chosen = isinstance(matrix, Corpus) and refine is None and isinstance(model, ANDNMF)
     return model.set_params(refine="nonnegative") if chosen else model
-
-
-def _left_out(stop_words: str, all_words: bool) -> str | None:
-    return None if all_words or stop_words == "none" else stop_words
 
 
 def _data(matrix: Any, samples: Any) -> dict[str, Any]:

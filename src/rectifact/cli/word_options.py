@@ -82,6 +82,11 @@ KeepMarkup = Annotated[
 ]
 
 
+def names_of(stop_words: str, all_words: bool) -> str | None:
+    """What was given as stop words, or None to keep all words."""
+    return None if all_words or stop_words == "none" else stop_words
+
+
 def markup_left_out(number: int) -> str:
     """One sentence about markup in so many documents.
 

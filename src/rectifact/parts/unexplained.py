@@ -115,12 +115,18 @@ def _enough_topics(model: Any, X: sp.csr_array, part: NDArray[Any], sharing: NDA
 
 
 def hardly_explained(
-    residual: NDArray[Any], subject: Subject | None = None, *, left_out: str = "", new: bool = False
+    residual: NDArray[Any],
+    subject: Subject | None = None,
+    *,
+    left_out: str = "",
+    new: bool = False,
+    fewer: bool = False,
 ) -> list[Finding]:
     """A finding about documents of which topics explain hardly anything, if they are many or share a subject.
 
     Topics of a saved model stay as they are for ``new`` documents: more of them need another fit. ``left_out`` says
-    which documents are not among these, as :func:`rectifact.parts.short_documents.left_out` does.
+    which documents are not among these, as :func:`rectifact.parts.short_documents.left_out` does. With ``fewer``, more
+    topics are not advised, as another finding asks for fewer.
 
     Examples
     --------
@@ -152,14 +158,15 @@ def hardly_explained(
         return [Finding("warning", "a subject without a topic", detail, *_more_topics(subject, new=new))]
     only = f"Use the largest topic only of documents with a residual below {HARDLY:g}"
     more = "Longer texts or more topics may help"
+    longer = "Longer texts may help"
     refit = "Longer texts may help, or a new model with more topics, fitted without --model"
     return [
         Finding(
             "warning",
             "documents that the topics hardly explain",
             detail,
-            f"{only}. {refit if new else f'{more} (n_components)'}.",
-            f"{only}, which --weights has. {refit if new else f'{more} (-k)'}.",
+            f"{only}. {refit if new else longer if fewer else f'{more} (n_components)'}.",
+            f"{only}, which --weights has. {refit if new else longer if fewer else f'{more} (-k)'}.",
         )
     ]
 

@@ -18,7 +18,7 @@ WITHOUT_TOPIC = "documents without a topic"
 
 
 def without_topic(
-    words: NDArray[Any], residual: NDArray[Any], short: NDArray[np.bool_], *, new: bool = False
+    words: NDArray[Any], residual: NDArray[Any], short: NDArray[np.bool_], *, new: bool = False, fewer: bool = False
 ) -> list[Finding]:
     """A note with the number of all documents without a topic, and why they have none.
 
@@ -32,6 +32,8 @@ def without_topic(
         Documents that were too short to find topics by.
     new : bool, default False
         Whether topics of a saved model are used: more of them need another fit.
+    fewer : bool, default False
+        Whether another finding asks for fewer topics, so that more of them are not advised.
 
     Examples
     --------
@@ -59,7 +61,7 @@ def without_topic(
     python, command = f"{look}.", f"{look} in --weights."
     if others and new:
         python, command = (f"{said} A new fit to them may have topics for them." for said in (python, command))
-    elif others:
+    elif others and not fewer:
         more = f"More topics may cover {'it' if others == 1 else 'some of them'}"
         python, command = f"{python} {more} (n_components).", f"{command} {more} (-k)."
     return [Finding("note", WITHOUT_TOPIC, detail, python, command)]

@@ -6,23 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from rectifact.core.findings import Finding
 from rectifact.models import SavedModel
-from rectifact.parts.base import are_few
-from rectifact.parts.diagnosis import worst_first
-from rectifact.parts.documents import BEGINNING
-from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
-from rectifact.parts.near_copies import copied
-from rectifact.parts.short_documents import about_short, left_out, short_documents
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, have_no_topic, repeated_texts
-from rectifact.parts.unexplained import hardly_explained, missing_subject
-from rectifact.parts.without_topic import without_topic
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, have_no_topic
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
@@ -38,6 +29,7 @@ from rectifact.report.names import (
     sample_names,
     unit_along,
 )
+from rectifact.report.part_findings import part_findings
 from rectifact.report.part_fit import Fit, fit_of, is_signed
 from rectifact.report.scales import written
 
@@ -74,7 +66,7 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else fit_of(saved)
     if findings is None:
-        findings = [] if fit is None else _findings(saved, fit, words)
+        findings = [] if fit is None else part_findings(saved, fit, words)
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
     if fit is not None:
         sections += _weights_and_residuals(saved, fit, words)
@@ -94,29 +86,6 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     if source is not None:
         about += f" The {words.part}s are those of the model {source}, which was fitted to other {words.sample}s."
     return Report(words.part.capitalize() + "s", about, sections, main, steps)
-
-
-def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
-    if words != TOPICS:
-        return worst_first(saved.model.findings(fit.given, halves=are_few(fit.given), texts=False))
-    short = short_documents(fit.given)
-    longer = np.flatnonzero(~short)  # those that were fitted
-    X, names, texts = fit.given[longer], sample_names(saved, len(fit.W)), [str(text) for text in saved.texts]
-    whole = [text if len(text) < BEGINNING else "" for text in texts]  # a beginning may be a header
-    foreign = languages_of(whole) != ""
-    usual = np.flatnonzero(~short & ~foreign)  # another language is not a subject
-    residual = fit.relative[usual]
-    subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
-    leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
-    found = [
-        *saved.model.findings(X, halves=are_few(X), texts=True),
-        *hardly_explained(residual, subject, left_out=left_out(short, foreign)),
-        *without_topic(np.diff(sp.csr_array(fit.given).indptr), fit.relative, short),
-        *about_short(short, texts, fit.relative),
-        *repeated_texts([texts[i] for i in longer], X, names[longer], left_out(short)),
-        *copied(texts, leading),
-    ]
-    return worst_first(found)
 
 
 def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
