@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from rectifact.parts.diagnosis import asks_for_fewer
+from rectifact.parts.diagnosis import asks_for_fewer, diagnose
 from rectifact.parts.documents import count_words
 from rectifact.parts.incoherence import incoherent_topics
 from rectifact.parts.terms import TOPICS
 from rectifact.parts.too_few import TOO_FEW, has_rarer, too_few
+from rectifact.parts.unexplained import hardly_explained
+from rectifact.parts.without_topic import without_topic
 
 FIVE = (
     "the cat sat on the mat",
@@ -43,15 +45,22 @@ def test_a_handful_of_texts_is_called_too_few(run, tmp_path, k):
         assert "without a subject" not in text
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_output_asks_for_more_and_for_fewer_topics(run, tmp_path, seed):
-    rng = np.random.default_rng(seed)
-    texts = survey(rng, 60, 12)[:15] * 4  # at most 15 different texts of 12 words
-    (tmp_path / "t.txt").write_text("\n".join(texts))
-    said = run("parts", tmp_path / "t.txt", "--text", "-k", 12, "--max-df", 1, "--json")
-    remedies = [f"{one['detail']} {one['remedy']}" for one in json.loads(said.out)["findings"]]
-    wanted = [[one for one in remedies if any(word in one for word in words)] for words in (MORE[:2], FEWER)]
-    assert not all(wanted), wanted
+def test_no_output_asks_for_more_and_for_fewer_topics():
+    rng = np.random.default_rng(0)
+    W, H = (
+        rng.random((200, 3)) * [8, 1, 1e-5],
+        np.hstack([np.eye(3), np.eye(3)]),
+    )  # the last one carries next to nothing
+    given = {"sum_error": 1.0, "nonnegative": True, "independent": False, "terms": TOPICS}
+    known = diagnose(W, H, coherence=np.array([0.08, 0.6, 0.6]), **given)
+    assert asks_for_fewer(known)
+    assert any(one.finding == "a topic without a subject" for one in known)
+    residual = np.array([0.995, 0.9999, 0.5])
+    known += hardly_explained(residual, fewer=True)
+    known += without_topic(np.full(3, 5), residual, np.zeros(3, dtype=bool), fewer=True)
+    said = " ".join(one.on_command_line() for one in known)
+    assert "Lower -k" in said
+    assert not any(word in said.lower() for word in MORE[:2])
 
 
 def test_texts_that_are_enough_are_not_remarked_on():
