@@ -7,13 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.cli.part_outputs import Shown, rows_of
-from rectifact.cli.terminal import say
+from rectifact.cli.terminal import progress, say
 from rectifact.core.findings import Finding
 from rectifact.parts.diagnosis import asks_for_fewer
 from rectifact.parts.documents import Corpus
 from rectifact.parts.foreign_rows import foreign_documents, languages_of
+from rectifact.parts.how_many import MOST
 from rectifact.parts.languages import other_language
-from rectifact.parts.near_copies import copied
+from rectifact.parts.near_copies import copied, near_copies
 from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
 from rectifact.parts.too_few import TOO_FEW
 from rectifact.parts.topics import repeated_texts
@@ -24,12 +25,32 @@ LANGUAGE = "language"
 """Column of --weights."""
 
 
+def copies_first(matrix: Any, how_many: int | range | str) -> list[Finding] | None:
+    """Say before the search for the number of topics if texts from templates make that meaningless.
+
+    None where nothing was looked for: the number is given, or these are not texts.
+    """
+    if isinstance(how_many, int) or not isinstance(matrix, Corpus):
+        return None
+    with progress("comparing texts"):
+        found = near_copies(matrix.documents, MOST)
+    for finding in found:
+        say(finding.on_command_line())
+    return found
+
+
 def odd_documents(
-    model: Any, corpus: Corpus, shown: Shown, stop_words: str | None, short: NDArray[np.bool_], known: list[Finding]
+    model: Any,
+    corpus: Corpus,
+    shown: Shown,
+    stop_words: str | None,
+    short: NDArray[np.bool_],
+    known: list[Finding],
+    copies: list[Finding] | None,
 ) -> list[Finding]:
     """Findings about a corpus besides those that are ``known``, with remedies that do not contradict theirs.
 
-    ``short`` documents were not fitted, and only counted.
+    ``short`` documents were not fitted, and only counted; ``copies`` is what :func:`copies_first` has found.
     """
     few = any(found.finding == TOO_FEW for found in known)
     fewer = few or asks_for_fewer(known)
@@ -43,7 +64,7 @@ def odd_documents(
         *without_topic(shown.about["words"], residual, short, fewer=fewer),
         *about_short(short, corpus.texts, residual),
         *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short)),
-        *copied(corpus.documents, shown.leading(), stop_words),
+        *copied(corpus.documents, shown.leading(), stop_words, copies),
         *_in_other_languages(shown),
         *other_language(corpus.documents, stop_words, shown.leading()),
     ]
@@ -69,8 +90,11 @@ def _in_other_languages(shown: Shown) -> list[Finding]:
     return foreign_documents(shown.about[LANGUAGE], shown.shares().argmax(axis=1), shown.clear, shown.samples)
 
 
-def say_findings(findings: list[Finding]) -> None:
-    """All but the notes, and those about documents that were not fitted or have no topic."""
-    for finding in findings:
+def say_findings(findings: list[Finding], said: list[Finding] | None) -> None:
+    """All but the notes, and those about documents that were not fitted or have no topic.
+
+    Those that were ``said`` before are not repeated.
+    """
+    for finding in (one for one in findings if one not in (said or ())):
         if finding.severity != "note" or finding.finding in (WITHOUT_TOPIC, OF_A_WORD):
             say(finding.on_command_line())

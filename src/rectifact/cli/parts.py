@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import typer
-from numpy.typing import NDArray
 
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
@@ -17,7 +16,7 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_documents import odd_documents, say_findings, with_languages
+from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
@@ -134,6 +133,7 @@ def parts(
         check_possible(how_many, (matrix.X.shape[0] - short.sum(), matrix.X.shape[1]), terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
+        copies = copies_first(matrix, how_many)
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
             longer = X[~short] if short.any() else X
@@ -152,14 +152,13 @@ def parts(
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
         findings = _findings(found, longer, caught, matrix, in_chunks)
-        given = words["stop_words"], short, findings
+        given = words["stop_words"], short, findings, copies
         findings = worst_first([*findings, *([] if in_chunks else _about_data(model, matrix, shown, source, given))])
-        if not as_json:
-            _show_table(shown, (weights, features), any((out, features, weights, report, save)))
+        _show_table(shown, (weights, features), any((out, features, weights, report, save)), as_json)
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     said = _said(shown, found, matrix.X.shape, float(explained))
     say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
-    say_findings(findings)
+    say_findings(findings, copies)
     summary = _summary(shown, found, matrix.X.shape, float(explained), findings)
     kept = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     saved = SavedModel(model, features=names, image_shape=image_shape, **kept)
@@ -175,8 +174,13 @@ def _numbered(model: Any, W: Array, terms: Terms) -> Array:
     return W[:, order]
 
 
-def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool) -> None:
-    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results."""
+def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool, as_json: bool) -> None:
+    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results.
+
+    With ``--json``, the summary has them.
+    """
+    if as_json:
+        return
     aside = STDOUT in tables or (in_files and level() <= QUIET)
     (say_table if aside else show)(shown.table())
 
@@ -237,9 +241,7 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
     return summary | found.summary
 
 
-def _about_data(
-    model: Any, matrix: Any, shown: Shown, source: Reading, texts: tuple[str | None, NDArray[np.bool_], list[Finding]]
-) -> list[Finding]:
+def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: tuple[Any, ...]) -> list[Finding]:
     """What is odd about the documents, of which ``texts`` are known, or about the names of the features."""
     if isinstance(matrix, Corpus):
         return odd_documents(model, matrix, shown, *texts)

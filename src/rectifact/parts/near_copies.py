@@ -33,12 +33,18 @@ PHRASE, REPEATED, FEWEST_REPEATS, LED_BY = 4, 0.03, 5, 0.6
 largest words of a topic that must come from such phrases."""
 
 
-def copied(texts: Sequence[str], leading: Sequence[Sequence[str]], name: str | None = "english") -> list[Finding]:
+def copied(
+    texts: Sequence[str],
+    leading: Sequence[Sequence[str]],
+    name: str | None = "english",
+    known: list[Finding] | None = None,
+) -> list[Finding]:
     """What repeats in texts, whole or in part; ``leading`` are the largest words of each topic.
 
-    ``name`` is what is given as stop words, which a remedy adds to.
+    ``name`` is what is given as stop words, which a remedy adds to; ``known`` is what :func:`near_copies` found, where
+    it has been asked.
     """
-    whole = near_copies(texts, len(leading))
+    whole = near_copies(texts, len(leading)) if known is None else known
     return whole if whole or len(leading) == 1 else repeated_phrases(texts, leading, name)
 
 
