@@ -161,6 +161,8 @@ OTHERS = {
         "near_copies",
         "foreign_rows",
         "short_documents",
+        "too_few",
+        "without_topic",
         "unexplained",
         "samples",
         "dispersion",

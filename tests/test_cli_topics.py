@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rectifact import load_model
+from rectifact.cli import how_many
 from rectifact.cli.part_outputs import topics_of_documents
 from rectifact.models import load_saved
 from rectifact.parts.documents import count_known
@@ -324,7 +326,9 @@ def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
     assert summary["known_words"] == [1.0, 0.25, None]
     assert "1 of 3 documents is clearly about a topic of the model, and 2 not" in said.err
     assert (summary["clear_documents"], table["clear"].tolist()) == (1, [True, False, False])
-    assert [found["finding"] for found in summary["findings"]] == ["documents with few known words"]
+    expected = ["documents with few known words", "documents without a topic"]  # the third has no known word
+    assert [found["finding"] for found in summary["findings"]] == expected
+    assert summary["without_topics"] == 1
 
 
 def test_a_saved_model_remembers_the_column_of_texts(run, news, tmp_path):
@@ -506,3 +510,19 @@ def test_the_choice_is_on_the_first_screen(run, news, tmp_path):
 def test_a_document_without_a_topic_has_no_largest_one():
     table = topics_of_documents(np.array([[0.25, 0.75], [0.0, 0.0]]), ["a", "b"], "id")
     assert table["largest_topic"].isna().tolist() == [False, True]
+
+
+def template(i):
+    colour = ["red", "blue", "green", "grey"][i % 4]
+    return f"The {colour} parcel {i} that I ordered on day {i % 28} has not arrived yet today"
+
+
+def test_a_search_that_takes_long_says_so_and_near_copies_come_first(run, tmp_path, monkeypatch):
+    (tmp_path / "t.txt").write_text("\n".join(template(i) for i in range(60)))
+    assert "Choosing the number" not in run("parts", tmp_path / "t.txt", "--text").err
+    monkeypatch.setattr(how_many, "Patience", partial(how_many.Patience, due=0.0))
+    said = run("parts", tmp_path / "t.txt", "--text", "--json")
+    assert said.err.count("warning: documents with nearly the same text") == 1
+    assert 0 < said.err.index("nearly the same text") < said.err.index("Choosing the number (-k)")
+    assert sum(one["finding"] == "documents with nearly the same text" for one in json.loads(said.out)["findings"]) == 1
+    assert "Choosing the number" not in run("parts", tmp_path / "t.txt", "--text", "-k", 2).err

@@ -102,6 +102,18 @@ def test_a_loaded_model_works(tmp_path):
     assert_array_equal(saved.model.partial_fit(X[200:]).components_, parts.partial_fit(X[200:]).components_)
 
 
+@pytest.mark.filterwarnings("ignore:X has rank 2")
+def test_a_model_with_more_parts_than_the_rank_of_the_data_comes_back(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 2)) @ rng.random((2, 8))
+    model = ANDNMF(3, random_state=0).fit(X)
+    save_model(model, tmp_path / "m.rfx")
+    loaded = load_model(tmp_path / "m.rfx")
+    assert_array_equal(loaded.components_, model.components_)
+    assert_array_equal(loaded.transform(X), model.transform(X))
+    assert_array_equal(loaded.partial_fit(X).components_, model.partial_fit(X).components_)
+
+
 def test_odd_names_survive(tmp_path):
     names = ["<script>", "=cmd()", "\u202eabc", "x" * 5000, "", "7", "naïve"]
     table = pd.DataFrame({"task": names * 2, "worker": ["a"] * 7 + ["b"] * 7, "label": ["yes", "no"] * 7})

@@ -119,10 +119,10 @@ SHAPES: dict[str, dict[str, str]] = {
     "MixedMap": {"maps": "tuple", "shares": "float maps", "decides": "count"},
     "Gaussian": {"mean": "finite parts", "covariance": "finite parts parts"},
     "Stream": {
-        "H": "finite parts features",
-        "WtX": "finite parts features",
-        "WtW": "finite parts parts",
-        "largest": "finite parts",
+        "H": "finite found features",  # fewer than parts, where the data has a lower rank
+        "WtX": "finite found features",
+        "WtW": "finite found found",
+        "largest": "finite found",
         "threshold": "Threshold",
         "stage": "count",
         "power": "number",

@@ -92,8 +92,12 @@ def test_a_stability_is_judged_as_it_is_shown():
     assert "Part 2 (0.59) has a stability below 0.6" in next(one for one in found if "two halves" in one.finding).detail
 
 
+def two_words_each(k):
+    return np.hstack([np.eye(k), np.eye(k)])
+
+
 def test_a_topic_without_a_subject():
-    W, H = weights() * [8, 1, 1], np.eye(3)
+    W, H = weights() * [8, 1, 1], two_words_each(3)
     found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.6, 0.6]), terms=TOPICS)
     junk = next(one for one in found if one.finding == "a topic without a subject")
     assert re.match(r"Topic 1 holds \d\d% of the corpus, and its largest words rarely occur together", junk.detail)
@@ -103,7 +107,7 @@ def test_a_topic_without_a_subject():
 
 
 def test_a_topic_without_a_subject_next_to_others_that_have_one():
-    W, H = np.repeat(np.eye(8), 20, axis=0) * ([6] + [1] * 7), np.eye(8)
+    W, H = np.repeat(np.eye(8), 20, axis=0) * ([6] + [1] * 7), two_words_each(8)
     found = diagnose(W, H, **GOOD, coherence=np.array([0.2] + [0.5] * 7), terms=TOPICS)
     junk = next(one for one in found if one.finding == "a topic without a subject")
     assert "Topic 1 holds 46% of the corpus" in junk.detail
@@ -115,7 +119,7 @@ def test_a_topic_without_a_subject_next_to_others_that_have_one():
 
 def test_a_topic_without_a_subject_need_not_hold_much_of_the_corpus():
     """A rest of several topics that is a little larger than the others, or topics of words that avoid each other."""
-    W, H = np.repeat(np.eye(5), 20, axis=0) * [1.6, 1, 0.8, 0.8, 0.4], np.eye(5)
+    W, H = np.repeat(np.eye(5), 20, axis=0) * [1.6, 1, 0.8, 0.8, 0.4], two_words_each(5)
     found = diagnose(W, H, **GOOD, coherence=np.array([0.08, 0.47, 0.53, 0.5, 0.49]), terms=TOPICS)
     junk = next(one for one in found if one.finding == "a topic without a subject")
     assert "Topic 1 holds 35% of the corpus" in junk.detail
@@ -272,7 +276,6 @@ def test_findings_on_texts_speak_of_topics_and_options():
     W[0] = 0
     halves = np.eye(3), np.array([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]])
     told = diagnose(W, np.eye(3) - 0.2, **GOOD | {"noisy_samples": 0.9}, other_halves=halves, terms=TOPICS)
-    assert "documents without a topic" in names(told)
     assert "many documents are mostly noise" not in names(told)
     for found in told:
         sentence = " ".join([found.finding, found.detail, found.command or found.remedy])

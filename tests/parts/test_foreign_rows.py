@@ -1,12 +1,17 @@
 """Documents in another language than most: they are counted, and their topics are said to be of a language."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from parts.test_unexplained import survey
 from rectifact.parts.foreign_rows import foreign_documents, languages_of
+from rectifact.parts.languages import other_language
+from rectifact.parts.near_copies import repeated_phrases
+from rectifact.parts.stop_words import stop_words_of
 
 GERMAN = (
     "das Essen war kalt und die Bedienung nicht sehr freundlich",
@@ -71,3 +76,64 @@ def test_another_language_is_not_a_subject_without_a_topic(run, tmp_path):
     assert "12 of 312 documents are in German" in found["documents in another language"]["detail"]
     assert "a subject without a topic" not in found
     assert "a subject without a topic" not in (tmp_path / "page.html").read_text()
+
+
+HEADER = (
+    "CAUTION: This email originated from outside the organization. Do not click links or open attachments unless you "
+    "recognize the sender and know the content is safe."
+)
+SUBJECTS = ("rechnung betrag zahlung konto", "paket lieferung sendung bote", "akku kabel gerät software")
+COMMON = "ich habe die und der das ist nicht mit von zu auf eine sie wir aber auch noch schon seit dass wenn es"
+
+
+def mails(seed, length, headed=3):
+    """300 German texts of three subjects; every third one begins with lines in English."""
+    rng = np.random.default_rng(seed)
+    common = re.findall(r"\w+", COMMON)
+    texts = []
+    for i in range(300):
+        own = SUBJECTS[rng.integers(3)].split()
+        text = " ".join(rng.choice(own if rng.random() < 0.35 else common) for _ in range(length))
+        texts.append(f"{HEADER} {text}" if headed and i % headed == 0 else text)
+    return texts
+
+
+@pytest.mark.parametrize("length", [40, 90, 400])
+def test_lines_in_another_language_do_not_change_the_language_of_a_text(run, tmp_path, length):
+    pd.DataFrame({"text": mails(length, length)}).to_csv(tmp_path / "mails.csv", index=False)
+    weights = tmp_path / "w.csv"
+    options = ("-k", 3, "--text-column", "text", "--stop-words", "german", "--weights", weights, "--json")
+    said = run("parts", tmp_path / "mails.csv", *options)
+    assert "language" not in pd.read_csv(weights)
+    found = {one["finding"]: one for one in json.loads(said.out)["findings"]}
+    assert "documents in another language" not in found
+    (topics,) = {all(any(w["word"] == "the" for w in topic["words"]) for topic in json.loads(said.out)["topics"])}
+    if topics:
+        assert found["stop words of another language"]["remedy"] == "Give --stop-words english,german."
+
+
+def test_code_in_a_long_text_does_not_change_its_language():
+    english = " ".join(sorted(stop_words_of("english") - stop_words_of("german")))
+    manual = f"{' '.join(sorted(stop_words_of('german')))} " * 3 + english  # more different words of English
+    assert not languages_of([manual] * 4 + [f"{GERMAN[0]} {GERMAN[1]}"] * 40).astype(bool).any()
+
+
+def test_a_word_of_another_language_in_every_topic_is_named_only_with_others_of_it():
+    texts, leading = mails(0, 90), [["rechnung", "the"], ["the", "paket"]]
+    (found,) = other_language(texts, "german", leading)
+    assert found.detail.endswith("not left out among its largest: the.")
+    assert found.command == "Give --stop-words english,german."
+    assert not other_language(texts, "german,english", leading)
+    assert not other_language(texts, "german", [["rechnung", "the"], ["paket"]])
+    cars = [f"the car of {word} and this was old" for word in survey(20)]  # "car" is a word of French
+    assert not other_language(cars, "english", [["car", "old"], ["car", "new"]])
+
+
+def test_a_remedy_keeps_the_stop_words_that_were_given():
+    texts = ["the dog is not in the house and it was in the garden of her mother"] * 20
+    assert other_language(texts, "english") == []
+    (found,) = other_language(texts, "german")
+    assert found.command == "Give --stop-words english,german."
+    phrase = [f"tee{i} tasse{i}" + " Gesendet von meinem Telefon" * (i < 9) for i in range(20)]
+    (repeated,) = repeated_phrases(phrase, [["tee1", "tasse1"], ["telefon", "gesendet", "meinem"]], "german")
+    assert repeated.command.endswith("give --stop-words german,FILE.")

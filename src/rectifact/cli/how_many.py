@@ -4,18 +4,19 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.table import Table
 
-from rectifact.cli.terminal import progress, say, say_table
+from rectifact.cli.terminal import is_shown, progress, say, say_table
 from rectifact.core.errors import InputError, count
-from rectifact.core.monitor import Row
+from rectifact.core.monitor import Row, Step, watching
 from rectifact.parts.base import PartsTransformer
 from rectifact.selection import Assessment, Selection, assess, select
 from rectifact.selection.choice import MOST
@@ -33,6 +34,9 @@ MOST_ROWS = 15
 
 ROUNDING = 1e-12
 """Size below which a score is a rounding error."""
+
+FIRST_LINE, LATER = 10.0, 3.0
+"""Seconds after which a search says that it goes on, and by what factor later than the last line the next one comes."""
 
 SHORTEST = 0.005
 """Seconds below which a number was judged along with others."""
@@ -121,11 +125,48 @@ class Found:
             say(f"Stability of the {what}{f' ({meaning})' if meaning else ''}: {', '.join(shown)}.")
 
 
+@dataclass
+class Patience:
+    """Lines about a search that takes long, where no bar shows it: one after ten seconds, then ever more rarely.
+
+    Examples
+    --------
+    >>> seconds = iter([0.0, 5.0, 12.0, 25.0, 40.0])
+    >>> patience = Patience(clock=lambda: next(seconds), tell=print)
+    >>> for _ in range(4):
+    ...     patience.see(Step(1, None, {}, 100, True))
+    Choosing the number (-k) takes many fits; a number, as in -k 10, takes one. 2 runs in 12 s so far.
+    Choosing the number (-k): 4 runs in 40 s so far.
+    """
+
+    clock: Callable[[], float] = perf_counter
+    tell: Callable[[str], None] = say
+    begun: float = -1.0
+    due: float = FIRST_LINE
+    runs: int = 0
+    lines: int = 0
+
+    def __post_init__(self) -> None:
+        self.begun = self.clock()
+
+    def see(self, step: Step) -> None:
+        """Take in what a run reports."""
+        self.runs += step.ended
+        spent = self.clock() - self.begun
+        if spent < self.due or is_shown():
+            return
+        told = f"{count(self.runs, 'run')} in {spent:.0f} s so far"
+        first = "Choosing the number (-k) takes many fits; a number, as in -k 10, takes one."
+        self.tell(f"Choosing the number (-k): {told}." if self.lines else f"{first} {told}.")
+        self.due, self.lines = LATER * spent, self.lines + 1
+
+
 def fit_chosen(model: Any, X: Any, numbers: int | range | str, seed: int = 0) -> Found:
     """Fit the model, with the number given or with the best one, within :func:`rectifact.cli.outcome.fitting`."""
     if isinstance(numbers, int):
         return Found(model.fit(X))
-    with _one_interrupt_ends_the_search() as tried, warnings.catch_warnings(record=True, action="always") as caught:
+    warned = warnings.catch_warnings(record=True, action="always")
+    with _one_interrupt_ends_the_search() as tried, watching(Patience().see), warned as caught:
         callbacks = [*(model.callbacks or ()), tried.append]
         selection = select(model, X, numbers, random_state=seed, callbacks=callbacks)
     for warning in caught:  # the reason says the same

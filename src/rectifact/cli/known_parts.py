@@ -22,10 +22,11 @@ from rectifact.io.partitions import holds_chunks
 from rectifact.models import SavedModel, load_saved
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.documents import Corpus, count_known
-from rectifact.parts.short_documents import short_documents
+from rectifact.parts.short_documents import left_out, short_documents
 from rectifact.parts.terms import PARTS, TOPICS
 from rectifact.parts.topics import CLEAR_SHARE, FEW_KNOWN, HARDLY, about_documents, few_known
 from rectifact.parts.unexplained import hardly_explained, missing_subject
+from rectifact.parts.without_topic import without_topic
 
 USED = ("data", "known", "out", "weights", "shares", "report", "as_json", *READING)
 """Parameters of the command that have an effect with ``--model``."""
@@ -61,7 +62,7 @@ def apply_saved(
     nowhere = out is None and outcome.report is None and not outcome.as_json
     if weights is not None or nowhere:
         shown.write_weights(weights or STDOUT, matrix.row_title, as_shares)
-    empty = int((shown.shares().sum(axis=1) <= 0).sum())
+    empty = int(shown.without.sum())
     without = f"; {empty} of them without any" if empty else ""
     say(
         f"{count(len(components), terms.part)} of {str(path)!r} weighed in "
@@ -71,12 +72,14 @@ def apply_saved(
         say(_clear_said(shown))
     findings = []
     if known is not None:
-        longer = ~short_documents(matrix.X)
+        longer = ~(short := short_documents(matrix.X))
         residual = about["residual"][longer]
         subject = missing_subject(model, matrix.X[longer], residual, names, new=True)
-        findings = few_known(known, samples) + hardly_explained(residual, subject, new=True)
+        findings = few_known(known, samples) + hardly_explained(residual, subject, left_out=left_out(short), new=True)
+        findings += without_topic(about["words"], about["residual"], short, new=True)
     for finding in findings:
-        say(finding.on_command_line())
+        if finding.severity != "note":
+            say(finding.on_command_line())
     if outcome.report is not None:
         _write_report(outcome, saved, matrix, samples, path, findings)
     if outcome.as_json:

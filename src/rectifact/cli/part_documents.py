@@ -7,41 +7,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rectifact.cli.part_outputs import Shown, rows_of
+from rectifact.cli.terminal import progress, say
 from rectifact.core.findings import Finding
+from rectifact.parts.diagnosis import asks_for_fewer
 from rectifact.parts.documents import Corpus
 from rectifact.parts.foreign_rows import foreign_documents, languages_of
+from rectifact.parts.how_many import MOST
 from rectifact.parts.languages import other_language
-from rectifact.parts.near_copies import copied
-from rectifact.parts.short_documents import about_short
+from rectifact.parts.near_copies import copied, near_copies
+from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
+from rectifact.parts.too_few import TOO_FEW
 from rectifact.parts.topics import repeated_texts
 from rectifact.parts.unexplained import hardly_explained, missing_subject
+from rectifact.parts.without_topic import WITHOUT_TOPIC, without_topic
 
 LANGUAGE = "language"
 """Column of --weights."""
 
 
+def copies_first(matrix: Any, how_many: int | range | str) -> list[Finding] | None:
+    """Say before the search for the number of topics if texts from templates make that meaningless.
+
+    None where nothing was looked for: the number is given, or these are not texts.
+    """
+    if isinstance(how_many, int) or not isinstance(matrix, Corpus):
+        return None
+    with progress("comparing texts"):
+        found = near_copies(matrix.documents, MOST)
+    for finding in found:
+        say(finding.on_command_line())
+    return found
+
+
 def odd_documents(
-    model: Any, corpus: Corpus, shown: Shown, stop_words: str | None, short: NDArray[np.bool_]
+    model: Any,
+    corpus: Corpus,
+    shown: Shown,
+    stop_words: str | None,
+    short: NDArray[np.bool_],
+    known: list[Finding],
+    copies: list[Finding] | None,
 ) -> list[Finding]:
-    """Findings about a corpus; ``short`` documents were not fitted, and only counted."""
+    """Findings about a corpus besides those that are ``known``, with remedies that do not contradict theirs.
+
+    ``short`` documents were not fitted, and only counted; ``copies`` is what :func:`copies_first` has found.
+    """
+    few = any(found.finding == TOO_FEW for found in known)
+    fewer = few or asks_for_fewer(known)
     longer, residual = np.flatnonzero(~short), shown.about["residual"]
     X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
     usual = np.flatnonzero(~short & ~is_foreign(shown))  # another language is not a subject
-    subject = missing_subject(model, corpus.X[usual], residual[usual], shown.names)
+    others = left_out(short, is_foreign(shown))
+    subject = None if few else missing_subject(model, corpus.X[usual], residual[usual], shown.names)
     return [
-        *hardly_explained(residual[usual], subject),
+        *([] if few else hardly_explained(residual[usual], subject, left_out=others, fewer=fewer)),
+        *without_topic(shown.about["words"], residual, short, fewer=fewer),
         *about_short(short, corpus.texts, residual),
-        *repeated_texts(texts, X, np.asarray(shown.samples)[longer]),
-        *copied(corpus.documents, shown.leading()),
+        *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short)),
+        *copied(corpus.documents, shown.leading(), stop_words, copies),
         *_in_other_languages(shown),
-        *other_language(corpus.texts, stop_words, shown.leading()),
+        *other_language(corpus.documents, stop_words, shown.leading()),
     ]
 
 
 def with_languages(shown: Shown, matrix: Any) -> Shown:
     """The same with the rows of the table, and the language of each document, if some are not in that of most."""
     shown = replace(shown, rows=rows_of(matrix))
-    if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.texts)).astype(bool).any():
+    if not isinstance(matrix, Corpus) or not (found := languages_of(matrix.documents)).astype(bool).any():
         return shown
     return replace(shown, about={**shown.about, LANGUAGE: found})
 
@@ -56,3 +88,13 @@ def _in_other_languages(shown: Shown) -> list[Finding]:
     if LANGUAGE not in shown.about:
         return []
     return foreign_documents(shown.about[LANGUAGE], shown.shares().argmax(axis=1), shown.clear, shown.samples)
+
+
+def say_findings(findings: list[Finding], said: list[Finding] | None) -> None:
+    """All but the notes, and those about documents that were not fitted or have no topic.
+
+    Those that were ``said`` before are not repeated.
+    """
+    for finding in (one for one in findings if one not in (said or ())):
+        if finding.severity != "note" or finding.finding in (WITHOUT_TOPIC, OF_A_WORD):
+            say(finding.on_command_line())

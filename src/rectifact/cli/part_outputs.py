@@ -21,7 +21,14 @@ from rectifact.core.operand import operand
 from rectifact.io.all_rows import AllRows
 from rectifact.parts.documents import Corpus
 from rectifact.parts.terms import TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, NOTHING, clear_documents, document_shares, documents_by_topic
+from rectifact.parts.topics import (
+    CLEAR_SHARE,
+    HARDLY,
+    clear_documents,
+    document_shares,
+    documents_by_topic,
+    have_no_topic,
+)
 from rectifact.report.names import are_along_axis, leading_features
 
 OWN_COLUMNS = re.compile(r"topic\d+|largest_topic|largest_share|known_words|words|residual|language|clear")
@@ -83,6 +90,13 @@ class Shown:
     def clear(self) -> NDArray[Any]:
         """Whether each document is clearly about its largest topic."""
         return clear_documents(self.shares(), self.about["residual"], self.known)
+
+    @property
+    def without(self) -> NDArray[np.bool_]:
+        """Which documents have no topic, or samples no part."""
+        if self.terms == TOPICS:
+            return have_no_topic(self.about["residual"])
+        return np.asarray(self.shares().sum(axis=1) <= 0)
 
     @property
     def sizes(self) -> NDArray[Any]:
@@ -193,7 +207,7 @@ class Shown:
         A text of which the topics explain nothing has none: a share of next to nothing would be a large one.
         """
         if self.terms == TOPICS:
-            shares = np.where(np.asarray(self.about["residual"])[:, None] < NOTHING, self.shares(), 0)
+            shares = np.where(self.without[:, None], 0, self.shares())
             table = topics_of_documents(shares.round(6), self.samples, title, self.known)
             table = table.assign(**self.about, clear=self.clear)
             write_table(table if self.rows is None else self.rows.put(table), path)

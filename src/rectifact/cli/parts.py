@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import typer
-from numpy.typing import NDArray
 
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
@@ -17,7 +16,7 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
-from rectifact.cli.part_documents import odd_documents, with_languages
+from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
@@ -39,9 +38,10 @@ from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
-from rectifact.parts.short_documents import OF_A_WORD, short_documents
+from rectifact.parts.short_documents import short_documents
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.too_few import has_rarer, too_few
 from rectifact.parts.topics import about_documents, explained_by
 from rectifact.selection.points import NOTHING
 
@@ -119,7 +119,7 @@ def parts(
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
-    words |= {"stop_words": _left_out(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
+    words |= {"stop_words": word_options.names_of(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
     words["keep_markup"] = keep_markup
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
@@ -133,6 +133,7 @@ def parts(
         check_possible(how_many, (matrix.X.shape[0] - short.sum(), matrix.X.shape[1]), terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
+        copies = copies_first(matrix, how_many)
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
             longer = X[~short] if short.any() else X
@@ -150,25 +151,18 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        about = [] if in_chunks else _about_data(model, matrix, shown, words["stop_words"], source, short)
-        findings = worst_first([*_findings(found, longer, caught, terms, in_chunks), *about])
-        if not as_json:
-            _show_table(shown, (weights, features), any((out, features, weights, report, save)))
+        findings = _findings(found, longer, caught, matrix, in_chunks)
+        given = words["stop_words"], short, findings, copies
+        findings = worst_first([*findings, *([] if in_chunks else _about_data(model, matrix, shown, source, given))])
+        _show_table(shown, (weights, features), any((out, features, weights, report, save)), as_json)
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     said = _said(shown, found, matrix.X.shape, float(explained))
     say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
-    _say_findings(findings)
+    say_findings(findings, copies)
     summary = _summary(shown, found, matrix.X.shape, float(explained), findings)
     kept = {"selection": found.selection} | ({} if in_chunks else _data(matrix, samples))
     saved = SavedModel(model, features=names, image_shape=image_shape, **kept)
     outcome.write(saved, summary, **({} if in_chunks else {"findings": findings}))
-
-
-def _say_findings(findings: list[Finding]) -> None:
-    """All but the notes, and the one about documents that were not fitted."""
-    for finding in findings:
-        if finding.severity != "note" or finding.finding == OF_A_WORD:
-            say(finding.on_command_line())
 
 
 def _numbered(model: Any, W: Array, terms: Terms) -> Array:
@@ -180,8 +174,13 @@ def _numbered(model: Any, W: Array, terms: Terms) -> Array:
     return W[:, order]
 
 
-def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool) -> None:
-    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results."""
+def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool, as_json: bool) -> None:
+    """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results.
+
+    With ``--json``, the summary has them.
+    """
+    if as_json:
+        return
     aside = STDOUT in tables or (in_files and level() <= QUIET)
     (say_table if aside else show)(shown.table())
 
@@ -194,16 +193,19 @@ def _shown(found: Found, W: Array, X: Any, named: tuple[Any, Any], terms: Terms,
     return Shown(components, W, names, samples, terms, top, signed, found.arrays, coherence, about=about)
 
 
-def _findings(found: Found, X: Any, caught: Any, terms: Terms, in_chunks: bool) -> list[Finding]:
+def _findings(found: Found, X: Any, caught: Any, matrix: Any, in_chunks: bool) -> list[Finding]:
     """What the terminal, the summary and the report warn about: warnings of the fit, and the diagnosis."""
+    terms = TOPICS if isinstance(matrix, Corpus) else PARTS
     about = [f"{terms.part}s that were asked for", "the fit"]
     messages = dict.fromkeys(terms.put(in_options(warning.message, "parts")) for warning in caught)
     reason = "" if found.selection is None else found.selection.reason
     warned = [Finding("warning", about["-k" not in text], text, "") for text in messages if text not in reason]
     if found.selection is not None and reason.startswith(NOTHING):
-        detail = reason.removeprefix(f"{NOTHING}: ")
+        detail = reason[len(f"{NOTHING}: ") :]
         detail = detail[:1].upper() + detail[1:]
         warned.append(Finding("warning", NOTHING.lower(), detail, "", all_the_same(found.selection, terms)))
+    if few := too_few(matrix.X, rarer=has_rarer(matrix)) if isinstance(matrix, Corpus) else []:
+        return few + [one for one in warned if one.finding == about[1]]  # all else is about topics
     if in_chunks:
         return warned
     nothing = any(one.finding == NOTHING.lower() for one in warned)
@@ -234,16 +236,15 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
         "init": model.resolved_["init"],
     }
     summary |= {"samples": n_samples, "features": n_features, "parts": len(shown.components), "explained": explained}
+    summary |= {"without_topics": int(shown.without.sum())} if shown.terms == TOPICS else {}
     summary["topics" if shown.terms == TOPICS else "largest"] = shown.summary()
     return summary | found.summary
 
 
-def _about_data(
-    model: Any, matrix: Any, shown: Shown, stop_words: str | None, source: Reading, short: NDArray[np.bool_]
-) -> list[Finding]:
-    """What is odd about the documents, or about the names of the features."""
+def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: tuple[Any, ...]) -> list[Finding]:
+    """What is odd about the documents, of which ``texts`` are known, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        return odd_documents(model, matrix, shown, stop_words, short)
+        return odd_documents(model, matrix, shown, *texts)
     if matrix.columns is None or source.transpose:
         return []
     return stray_features(list(shown.names), reading.names_in(source.drop))
@@ -253,10 +254,6 @@ def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
     """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
     chosen = isinstance(matrix, Corpus) and refine is None and isinstance(model, ANDNMF)
     return model.set_params(refine="nonnegative") if chosen else model
-
-
-def _left_out(stop_words: str, all_words: bool) -> str | None:
-    return None if all_words or stop_words == "none" else stop_words
 
 
 def _data(matrix: Any, samples: Any) -> dict[str, Any]:

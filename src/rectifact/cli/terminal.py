@@ -92,6 +92,11 @@ def complain(text: str) -> None:
     messages.print("\n".join(map(shortened, text.split("\n"))), markup=False)
 
 
+def is_shown() -> bool:
+    """Whether bars show progress: on a terminal, unless it should be quiet."""
+    return messages.is_terminal and _level > QUIET
+
+
 @contextmanager
 def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
     """Show how far something is: one bar over all starts, with the remaining time, if stderr is a terminal.
@@ -102,7 +107,7 @@ def progress(what: str, max_iter: int | None = None) -> Iterator[Callback]:
     columns: list[ProgressColumn | str] = [SpinnerColumn(), "{task.description}", TimeElapsedColumn()]
     if max_iter is not None:
         columns += [BarColumn(bar_width=20), "{task.fields[remaining]}"]
-    hidden = not messages.is_terminal or _level <= QUIET
+    hidden = not is_shown()
     waiting, line, begun = Waiting(), Line(what), perf_counter()
     with Progress(*columns, console=messages, transient=True, disable=hidden) as bars:
         bar = bars.add_task(what, total=None if max_iter is None else 1.0, remaining="")

@@ -82,6 +82,11 @@ KeepMarkup = Annotated[
 ]
 
 
+def names_of(stop_words: str, all_words: bool) -> str | None:
+    """What was given as stop words, or None to keep all words."""
+    return None if all_words or stop_words == "none" else stop_words
+
+
 def markup_left_out(number: int) -> str:
     """One sentence about markup in so many documents.
 
@@ -113,12 +118,11 @@ def without_words(X: Any, names: Any) -> str:
     Examples
     --------
     >>> without_words(sp.csr_array([[1, 0], [0, 0], [0, 0]]), ["a", "b", "c"])
-    "2 documents without a word that counts, such as 'b', have no topic."
+    "2 documents, such as 'b', have no word that counts, and so no topic."
     """
     empty = np.flatnonzero(np.diff(sp.csr_array(X).indptr) == 0)
     if not len(empty):
         return ""
     has, such = ("has", "") if len(empty) == 1 else ("have", "such as ")
-    return (
-        f"{count(len(empty), 'document')} without a word that counts, {such}{str(names[empty[0]])!r}, {has} no topic."
-    )
+    which = f"{count(len(empty), 'document')}, {such}{str(names[empty[0]])!r}"
+    return f"{which}, {has} no word that counts, and so no topic."

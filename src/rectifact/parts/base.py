@@ -30,12 +30,13 @@ from rectifact.core.validation import (
 )
 from rectifact.metrics import npmi_coherence
 from rectifact.parts.conditions import constant_sum_error
-from rectifact.parts.diagnosis import background_share, diagnose
+from rectifact.parts.diagnosis import background_share, diagnose, worst_first
 from rectifact.parts.fitting import predicted_squares
 from rectifact.parts.samples import are_short, choose_norm, largest_entry, sample_block
 from rectifact.parts.stability import Halves
 from rectifact.parts.starts import STARTS, Subspace, check_number, choose_start, find_start, subspace
 from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.without_topic import without_topic_of
 
 MOST_DIAGNOSED = 20_000
 """Samples whose weights are looked at for a diagnosis."""
@@ -256,10 +257,11 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
         """
         if X is None:
             raise InputTypeError("A model of parts does not keep its samples.", "Give them: model.diagnose(X).")
-        return findings_table(self.findings(X, halves=halves, texts=texts))
+        more = without_topic_of(self, X) if texts else []
+        return findings_table(worst_first([*self.findings(X, halves=halves, texts=texts), *more]))
 
     def findings(self, X: Any, *, halves: bool = True, texts: bool = False) -> list[Finding]:
-        """The rows of :meth:`diagnose` as objects."""
+        """The rows of :meth:`diagnose` as objects, but that about documents without a topic."""
         check_is_fitted(self)
         samples = self._known(check_matrix(self, X, reset=False, allow_nan=self._allows_gaps))
         with warnings.catch_warnings():  # X was checked above; what follows passes it on without its names

@@ -37,6 +37,7 @@ LIKE_A_CONSTANT = 0.75  # share of what one more part would explain that a const
 LEAST_BACKGROUND = 0.05  # share of the data that nearly every sample has
 NEARLY_DEPENDENT = 1e-4  # smallest over largest singular value of the parts
 MOST_NAMED = 8  # parts in a sentence
+FEWER = "Lower n_components"  # how a remedy begins that asks for fewer parts
 LEAST_LAMBDA = 0.01  # smallest eigenvalue of the second moments, in the units of [1]
 
 
@@ -114,18 +115,18 @@ def diagnose(
     terms : Terms, optional
         What parts, samples and features are called.
     """
+    sizes, conditions = _sizes(W, H, terms), _conditions(W, terms)
     findings = [
         *_sums(sum_error, independent, terms),
         *_background(background, independent, terms),
         *_correlations(W, independent, terms),
         *_absences(W, terms),
-        *_sizes(W, H, terms),
+        *sizes,
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
-        *_without_parts(W, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
-        *incoherent_topics(W, H, coherence, terms),
-        *_conditions(W, terms),
+        *incoherent_topics(W, H, coherence, terms, fewer=asks_for_fewer([*sizes, *conditions])),
+        *conditions,
         *(_assumptions(W, H, terms) if independent else []),
     ]
     return worst_first(findings)
@@ -136,10 +137,15 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
+def asks_for_fewer(findings: Sequence[Finding]) -> bool:
+    """Whether a remedy is to ask for fewer parts, so that no other one should ask for more."""
+    return any(found.remedy.startswith(FEWER) for found in findings)
+
+
 def _fewer(terms: Terms, end: str = "") -> tuple[str, str]:
     """What to do about too many parts, in Python and on the command line."""
     ask = f" to ask for fewer {terms.part}s{end}."
-    return f"Lower n_components{ask}", f"Lower -k{ask}"
+    return f"{FEWER}{ask}", f"Lower -k{ask}"
 
 
 def _sums(error: float, independent: bool, terms: Terms) -> list[Finding]:
@@ -233,16 +239,6 @@ def _noise(noisy: float, terms: Terms) -> list[Finding]:
         f"Expect little from the weights of single {terms.sample}s; leave out {terms.sample}s that are nearly empty."
     )
     return [Finding("note", f"many {terms.sample}s are mostly noise", detail, remedy)]
-
-
-def _without_parts(W: NDArray[Any], terms: Terms) -> list[Finding]:
-    empty = int((W.sum(axis=1) <= 0).sum())
-    if not empty or terms != TOPICS:  # a sample may well be empty
-        return []
-    has = "has" if empty == 1 else "have"
-    detail = f"{empty} of {count(len(W), terms.sample)} {has} a weight of zero for each {terms.part}."
-    remedy = f"Look at them: they share no {terms.feature}s with the {terms.part}s. More {terms.part}s may cover them."
-    return [Finding("note", f"{terms.sample}s without a {terms.part}", detail, remedy)]
 
 
 def _stability(H: NDArray[Any], halves: tuple[NDArray[Any], NDArray[Any]] | None) -> NDArray[Any] | None:

@@ -57,7 +57,7 @@ def best_refinement(
     kind: Refinement,
     X: Operand,
     starts: Mapping[str, Array],
-    law: NoiseLaw,
+    law: NoiseLaw | None,
     *,
     n_iter: int,
     background: Array | None = None,
@@ -74,7 +74,8 @@ def best_refinement(
     X : Operand of shape (n_samples, n_features)
         NaN where an entry is missing.
     starts : mapping of str to array of shape (n_components, n_features)
-    law : NoiseLaw
+    law : NoiseLaw or None
+        None, for least squares, if most samples are known to be mostly noise.
     n_iter : int
         Most sweeps.
     background : array of shape (n_features,), optional
@@ -89,7 +90,7 @@ def best_refinement(
         The background is its last part.
     """
     trials = min(TRIAL, n_iter) if len(starts) > 1 else n_iter
-    judge = None if kind == "nonnegative" and law.noisy_rows >= MOSTLY_NOISE else law
+    judge = None if law is None or (kind == "nonnegative" and law.noisy_rows >= MOSTLY_NOISE) else law
     tol, fits = NOISY_TOL if judge is None else REFINE_TOL, {}
     for name, start in starts.items():
         monitor = Monitor(trials, tol=tol)
@@ -98,7 +99,7 @@ def best_refinement(
     if judge is None:
         name = min(fits, key=lambda name: fits[name].loss)
     else:
-        name = max(fits, key=lambda name: evidence(fits[name], law, fits[name].H.shape[0] - n_fixed))
+        name = max(fits, key=lambda name: evidence(fits[name], judge, fits[name].H.shape[0] - n_fixed))
     best, fit = fits[name], nonnegative_fit if kind == "nonnegative" else poisson_fit
     if trials < n_iter:
         monitor, kept = Monitor(n_iter - trials, tol=tol), Best(judge, n_fixed, best)

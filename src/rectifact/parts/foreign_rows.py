@@ -25,8 +25,9 @@ MOSTLY = 0.5
 def languages_of(texts: Sequence[str]) -> NDArray[np.str_]:
     """Language of each document that is not in the one of most documents; empty for all others.
 
-    Stop words tell it: a document must have at least two more different ones of its language. Languages of hardly any
-    document, which a few names and quotations look like, do not count.
+    Stop words of the whole text tell it: a document must have at least two more different ones of its language, and
+    more of them in all. So a header or a footer in another language does not tell, nor do code and quotations in a long
+    text. Languages of hardly any document, which a few names look like, do not count.
 
     Examples
     --------
@@ -35,15 +36,20 @@ def languages_of(texts: Sequence[str]) -> NDArray[np.str_]:
     ['', 'german', 'german', 'german']
     """
     lists = {name: stop_words_of(name) or frozenset() for name in LANGUAGES}
-    words = [set(re.findall(r"[^\W\d_]{2,}", text.lower())) for text in texts]
-    hits = np.array([[len(own & listed) for listed in lists.values()] for own in words]).reshape(len(words), -1)
-    usual = int(hits.sum(axis=0).argmax())
+    words = [Counter(re.findall(r"[^\W\d_]{2,}", text.lower())) for text in texts]
+    found_in = [[[own[word] for word in listed & own.keys()] for listed in lists.values()] for own in words]
+    hits, times = (
+        np.array([[of(known) for known in by_language] for by_language in found_in]).reshape(len(words), -1)
+        for of in (len, sum)
+    )
     others = np.sort(hits, axis=1)
     best, clear = hits.argmax(axis=1), others[:, -1] > others[:, -2]
-    foreign = clear & (hits.max(axis=1) >= hits[:, usual] + MORE)
+    usual = int(np.bincount(best[clear], minlength=len(LANGUAGES)).argmax())  # a long text counts once
+    more_of_them = times[np.arange(len(words)), best] > times[:, usual]
+    foreign = clear & more_of_them & (hits.max(axis=1) >= hits[:, usual] + MORE)
     found = np.where(foreign, np.array(LANGUAGES)[best], "")
-    times = Counter(found.tolist())
-    rare = [name for name, number in times.items() if number < max(LEAST_DOCUMENTS, LEAST_SHARE * len(texts))]
+    documents = Counter(found.tolist())
+    rare = [name for name, number in documents.items() if number < max(LEAST_DOCUMENTS, LEAST_SHARE * len(texts))]
     return np.where(np.isin(found, rare), "", found)
 
 

@@ -12,6 +12,7 @@ from rectifact.parts.terms import Terms
 JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
 LESS_COHERENT = ((2, 0.5), (1, 0.25))  # the same, next to an even share and to the median coherence of the others
 LEAST_OF_ITS_SHARE = 0.5  # of an even share, from which on a coherence below chance is worth a word
+NEGLIGIBLE = 1e-6  # of the largest weight of a topic, below which a word is not one of it
 MOST_NAMED = 8  # topics in a sentence
 
 LITTLE_MEANT = (
@@ -37,13 +38,19 @@ def _without_subject(share: NDArray[Any], coherence: NDArray[Any]) -> list[int]:
     return found
 
 
-def incoherent_topics(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms) -> list[Finding]:
-    """Topics whose words have little to do with each other."""
+def incoherent_topics(
+    W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms, *, fewer: bool = False
+) -> list[Finding]:
+    """Topics whose words have little to do with each other; those of a single word are not among them.
+
+    With ``fewer``, as where others are asked to be left out, a larger number of topics is not advised.
+    """
     if coherence is None or len(H) == 1:
         return []
     sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
     share = sizes / max(sizes.sum(), 1e-300)
-    junk = _without_subject(share, coherence)
+    several = (NEGLIGIBLE * H.max(axis=1, keepdims=True) < H).sum(axis=1) > 1
+    junk = [i for i in _without_subject(share, coherence) if several[i]]
     if not junk:
         return []
     name, holds = terms.part.capitalize(), f"{share[junk].sum():.0%} of the {terms.whole}"
@@ -63,7 +70,8 @@ def incoherent_topics(W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] 
         )
     what, who = ("a ", "It is probably a rest") if len(junk) == 1 else ("", "They may be rests")
     number = "a larger" if len(junk) == 1 else "another"
-    remedy = f"{who} of several {terms.part}s: try {number} n_components, lower max_df, or leave more stop_words out."
+    other = "" if fewer else f"try {number} n_components, "
+    remedy = f"{who} of several {terms.part}s: {other}lower max_df, or leave more stop_words out."
     command = remedy.replace("n_components", "-k").replace("max_df", "--max-df")
     command = command.replace("leave more stop_words out", "name more --stop-words")
     return [

@@ -11,8 +11,14 @@ TELLING, FEWEST, MOST_TEXTS = 0.1, 4, 500
 """Share of the words that stop words of a language must have to tell that texts are in it, and how many different ones;
 texts looked at."""
 
+USUAL = "english"
+"""What is left out where nobody asked for a language: another one may take its place, but not that of a given list."""
+
 LEADING = 4
 """Stop words among the ten largest words of a topic that make it a topic of a language."""
+
+REPEATED = 0.03
+"""Share of the documents in which a word occurs often."""
 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöùúûüÿßœª\u00b5º")
 """Letters of the languages that have a list."""
@@ -36,14 +42,14 @@ def other_language(texts: Sequence[str], name: str | None, leading: Sequence[Seq
     >>> other_language([""], "french", [["dpkg", "paquet"], ["the", "to", "of", "is", "group"]])[0].detail
     'Topic 2 is led by words of English that are not left out: the, to, of, is.'
     """
-    words = Counter[str]()
-    for text in texts[:MOST_TEXTS]:
-        words.update(re.findall(r"[^\W\d_]{2,}", text.lower()))
+    split = [re.findall(r"[^\W\d_]{2,}", text.lower()) for text in texts[:MOST_TEXTS]]
+    words = Counter(word for own in split for word in own)
     if found := _unspaced(words):
         return found
     if name is None:
         return []
-    return _many_stop_words(words, name) or _led_by_stop_words(leading, name) or _no_list(words, name)
+    led = _led_by_stop_words(leading, name) or _in_each_topic(leading, split, name)
+    return _many_stop_words(words, name) or led or _no_list(words, name)
 
 
 def _unspaced(words: Counter[str]) -> list[Finding]:
@@ -67,7 +73,7 @@ def _many_stop_words(words: Counter[str], name: str) -> list[Finding]:
     if shares[language] < TELLING or sum(words[word] > 0 for word in lists[language] - known) < FEWEST:
         return []
     detail = f"{shares[language]:.0%} of the words are stop words of {language.capitalize()} that are not left out."
-    in_both = sum(words[word] for word in known) / total >= shares[language] / 2
+    in_both = name != USUAL or sum(words[word] for word in known) / total >= shares[language] / 2
     return [_leave_out(detail, language, name, in_both)]
 
 
@@ -92,6 +98,22 @@ def _led_by_stop_words(leading: Sequence[Sequence[str]], name: str) -> list[Find
     some = ", ".join(spread[language])
     led = f"Topics have words of {language.capitalize()} that are not left out among their largest: {some}."
     return [_leave_out(led, language, name, in_both=True)]
+
+
+def _in_each_topic(leading: Sequence[Sequence[str]], split: list[list[str]], name: str) -> list[Finding]:
+    """A word of another language that every topic has, as where many texts begin with the same lines in it.
+
+    That some documents have several others, too, tells it from a word such as "car", which is one of French.
+    """
+    known, documents = stop_words_of(name) or frozenset(), Counter(word for own in split for word in set(own))
+    for language in LANGUAGES if len(leading) > 1 else ():
+        words = (stop_words_of(language) or frozenset()) - known
+        in_all = [word for word in leading[0] if word in words and all(word in top for top in leading)]
+        often = [word for word in words if documents[word] >= REPEATED * len(split)]
+        if in_all and len(often) >= FEWEST:
+            led = f"Each topic has words of {language.capitalize()} that are not left out among its largest: "
+            return [_leave_out(f"{led}{', '.join(in_all)}.", language, name, in_both=True)]
+    return []
 
 
 def _among(leading: Sequence[Sequence[str]], words: frozenset[str]) -> list[str]:

@@ -33,10 +33,19 @@ PHRASE, REPEATED, FEWEST_REPEATS, LED_BY = 4, 0.03, 5, 0.6
 largest words of a topic that must come from such phrases."""
 
 
-def copied(texts: Sequence[str], leading: Sequence[Sequence[str]]) -> list[Finding]:
-    """What repeats in texts, whole or in part; ``leading`` are the largest words of each topic."""
-    whole = near_copies(texts, len(leading))
-    return whole if whole or len(leading) == 1 else repeated_phrases(texts, leading)
+def copied(
+    texts: Sequence[str],
+    leading: Sequence[Sequence[str]],
+    name: str | None = "english",
+    known: list[Finding] | None = None,
+) -> list[Finding]:
+    """What repeats in texts, whole or in part; ``leading`` are the largest words of each topic.
+
+    ``name`` is what is given as stop words, which a remedy adds to; ``known`` is what :func:`near_copies` found, where
+    it has been asked.
+    """
+    whole = near_copies(texts, len(leading)) if known is None else known
+    return whole if whole or len(leading) == 1 else repeated_phrases(texts, leading, name)
 
 
 def near_copies(texts: Sequence[str], k: int = 0) -> list[Finding]:
@@ -137,10 +146,12 @@ def likeness(one: Words, other: Words) -> float:
     return 2 * (len(other) - left.bit_count()) / max(len(one) + len(other), 1)
 
 
-def repeated_phrases(texts: Sequence[str], leading: Sequence[Sequence[str]]) -> list[Finding]:
+def repeated_phrases(
+    texts: Sequence[str], leading: Sequence[Sequence[str]], name: str | None = "english"
+) -> list[Finding]:
     """A finding about topics that consist of phrases which many texts repeat, such as signatures of e-mails.
 
-    ``leading`` are the largest words of each topic.
+    ``leading`` are the largest words of each topic, and ``name`` is what is given as stop words.
 
     Examples
     --------
@@ -165,14 +176,14 @@ def repeated_phrases(texts: Sequence[str], leading: Sequence[Sequence[str]]) -> 
     a_phrase = "a phrase" if len(named) == 1 else "phrases"
     such = "a signature" if len(named) == 1 else "signatures"
     detail = f"{which} of {a_phrase} that many documents repeat, such as {such}: {shown}."
-    file = "write the words into a text file, one per line, and give"
+    several, file = f"{name},FILE" if name else "FILE", "write the words into a text file, one per line, and give"
     return [
         Finding(
             "warning",
             "phrases that many documents repeat",
             detail,
-            f"Delete them from the texts, or {file} stop_words='english,FILE'.",
-            f"Delete them from the texts, or {file} --stop-words english,FILE.",
+            f"Delete them from the texts, or {file} stop_words={several!r}.",
+            f"Delete them from the texts, or {file} --stop-words {several}.",
         )
     ]
 

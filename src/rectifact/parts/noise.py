@@ -90,6 +90,29 @@ def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
     return NoiseLaw(power, _entry_power(fitted, rest), _dimensions(rest), level, noisy, True)
 
 
+def noisy_rows_by_rank(X: Operand | Array) -> NDArray[np.float64]:
+    """``noisy_rows`` of :func:`noise_law` for each rank, from one decomposition; 0 where it is not measured.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).random((60, 20))
+    >>> bool(noisy_rows_by_rank(X)[3] == noise_law(X, 3).noisy_rows)
+    True
+    """
+    block, norms = sample_block(X, MOST_ROWS, MOST_COLUMNS)
+    squares, most = (block**2).sum(axis=1), min(block.shape) // 2
+    found = np.zeros(min(block.shape) + 1)
+    if not squares.sum() > 0:
+        return found
+    tall = block.shape[0] >= block.shape[1]
+    values, vectors = np.linalg.eigh(block.T @ block if tall else block @ block.T)
+    projected = (block @ vectors) ** 2 if tall else vectors**2 * values
+    left = squares[:, None] - np.cumsum(projected[:, ::-1], axis=1)[:, :most]
+    measured = left.sum(axis=0) >= EXACT * squares.sum()
+    found[1 : most + 1] = np.where(measured, (left > 0.5 * squares[:, None])[norms > 0].mean(axis=0), 0.0)
+    return found
+
+
 def _leading(block: NDArray[Any], rank: int) -> NDArray[Any]:
     """The block, projected to its leading directions through the smaller Gram matrix."""
     tall = block.shape[0] >= block.shape[1]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
-from rectifact.parts.topics import NOTHING
+from rectifact.parts.topics import have_no_topic
 
 MOST_WORDS, LEAST_COPIES, LEAST_SHARE = 3, 5, 0.005
 """Different words of a stock phrase, such as "all good", at most; documents that have the same words, and their share
@@ -66,6 +66,19 @@ def short_documents(X: Any) -> NDArray[np.bool_]:
     return np.asarray(short & (short.sum() < MOST_SHORT * len(counted)))
 
 
+def left_out(short: NDArray[np.bool_], foreign: NDArray[np.bool_] | None = None) -> str:
+    """Which documents a number of documents does not count, in brackets; empty if it counts all.
+
+    Examples
+    --------
+    >>> left_out(np.array([True, False]))
+    ' (without the short ones)'
+    """
+    which = [what for what, mask in (("short ones", short), ("those in other languages", foreign)) if np.any(mask)]
+    names = " and ".join(f"the {what}" if what == "short ones" else what for what in which)
+    return f" (without {names})" if which else ""
+
+
 def about_short(short: NDArray[np.bool_], texts: Any, residual: NDArray[Any]) -> list[Finding]:
     """A note about documents that were not fitted: how many, which are the most frequent, how many have a topic.
 
@@ -80,7 +93,7 @@ def about_short(short: NDArray[np.bool_], texts: Any, residual: NDArray[Any]) ->
         return []
     said = Counter(str(texts[i]).lower() for i in np.flatnonzero(short))
     quoted = " and ".join(repr(text) for text, _ in said.most_common(MOST_QUOTED))
-    without = int((residual[short] >= NOTHING).sum())
+    without = int(have_no_topic(residual[short]).sum())
     topics = f"{without} of them {'has' if without == 1 else 'have'} no topic" if without else "all have a topic"
     detail = (
         f"{number} of {count(len(short), 'document')} {'is' if number == 1 else 'are'} too short to find topics by, "

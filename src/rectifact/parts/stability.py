@@ -18,9 +18,9 @@ from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
-from rectifact.parts.fitting import best_refinement
+from rectifact.parts.fitting import MOSTLY_NOISE, best_refinement
 from rectifact.parts.matching import agreement, agreement_apart, fitted_to, partners, parts_of
-from rectifact.parts.noise import noise_law
+from rectifact.parts.noise import noise_law, noisy_rows_by_rank
 from rectifact.parts.samples import largest_columns, normalized
 
 SPLITS, SPLITS_OF_DOCUMENTS = 3, 10
@@ -46,6 +46,7 @@ class Halves:
         self._estimator, self._X = estimator, X
         self._columns, self._narrow = _largest_features(X)
         self._models: dict[int, Any] = {}
+        self._noisy: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._found: dict[tuple[int, int], tuple[NDArray[Any], NDArray[Any]]] = {}
 
     def start_from(self, model: Any) -> None:
@@ -63,27 +64,29 @@ class Halves:
         """``k`` parts of one half, and of the other; in the order of those of all samples, if these were found."""
         if (k, split) not in self._found:
             half = np.random.default_rng(split).permutation(self._narrow.shape[0]) % 2 == 0
-            one, other = (self._half(k, rows) for rows in (half, ~half))
+            one, other = (self._half(k, rows, (split, i)) for i, rows in enumerate((half, ~half)))
             if (H := self._whole(k)) is not None:
                 one, other = one[partners(H, one)], other[partners(H, other)]
             self._found[k, split] = one, other
         return self._found[k, split]
 
-    def _half(self, k: int, rows: NDArray[Any]) -> NDArray[Any]:
+    def _half(self, k: int, rows: NDArray[Any], place: tuple[int, int]) -> NDArray[Any]:
         if self._are_documents(k):
-            return self._refined(self._model(k), rows)
+            return self._refined(self._model(k), rows, place)
         start, own = self._whole(k), self._estimator.init
         start = own if start is None or not isinstance(own, str) else start
         return parts_of(self._estimator, self._narrow, rows, self._options(k) | {"init": start})
 
-    def _refined(self, model: Any, rows: NDArray[Any]) -> NDArray[Any]:
-        """Parts by least squares alone."""
+    def _refined(self, model: Any, rows: NDArray[Any], place: tuple[int, int]) -> NDArray[Any]:
+        """Parts by least squares alone, of the half at this place: its split, and 0 or 1."""
         picked = operand(to_csr(self._narrow.data)[rows])
         samples, _ = normalized(picked, model.resolved_["normalize"], model.resolved_["norm_power"])
         H = _parts(model)[:, self._columns]
-        _, found = best_refinement(
-            "nonnegative", samples, {"given": H}, noise_law(picked, len(H)), n_iter=model.refine_iter
-        )
+        if place not in self._noisy:  # the same for each number of parts
+            self._noisy[place] = noisy_rows_by_rank(picked)
+        noisy = self._noisy[place]
+        law = None if len(H) < len(noisy) and noisy[len(H)] >= MOSTLY_NOISE else noise_law(picked, len(H))
+        _, found = best_refinement("nonnegative", samples, {"given": H}, law, n_iter=model.refine_iter)
         return np.asarray(found.H, dtype=float)
 
     def _are_documents(self, k: int) -> bool:

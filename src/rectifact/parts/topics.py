@@ -221,6 +221,19 @@ def are_hardly_explained(residual: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(residual.round(4) >= HARDLY)
 
 
+def have_no_topic(residual: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which documents have no topic, by residuals as they are shown.
+
+    Those are documents without words (NaN), and those of which the topics explain next to nothing.
+
+    Examples
+    --------
+    >>> have_no_topic(np.array([0.8, 0.99946, 0.9994, np.nan]))
+    array([False,  True, False,  True])
+    """
+    return np.asarray(~(residual.round(4) < NOTHING))
+
+
 def few_known(known: NDArray[Any], names: Any) -> list[Finding]:
     """A finding about further documents most of whose words a model of topics does not know; ``known`` are shares."""
     few, empty = np.flatnonzero(known < FEW_KNOWN), int(np.isnan(known).sum())
@@ -245,8 +258,8 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:
-    """A finding about documents that have the same beginning and the same words as others.
+def repeated_texts(texts: Sequence[str], X: Any, names: Any, left_out: str = "") -> list[Finding]:
+    """A finding about documents that have the same beginning and the same words as others; some may be ``left_out``.
 
     Examples
     --------
@@ -264,7 +277,7 @@ def repeated_texts(texts: Sequence[str], X: Any, names: Any) -> list[Finding]:
     if times == 1:
         return []
     same = sum(number for number in found.values() if number > 1)
-    detail = f"{same} of {len(keys)} documents have the same text as another one"
+    detail = f"{same} of {len(keys)} documents{left_out} have the same text as another one"
     detail += f", {times} of them that of {str(names[keys.index(most)])!r}."
     severity: Severity = "warning" if same >= MANY_COPIES * len(keys) else "note"
     remedy = "Keep one of each, unless copies should count: topics follow what is written most often."

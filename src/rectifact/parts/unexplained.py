@@ -19,6 +19,7 @@ from rectifact.parts.topics import (
     clear_documents,
     cosines_between,
     document_shares,
+    have_no_topic,
     relative_residuals,
 )
 
@@ -113,10 +114,19 @@ def _enough_topics(model: Any, X: sp.csr_array, part: NDArray[Any], sharing: NDA
     return 0
 
 
-def hardly_explained(residual: NDArray[Any], subject: Subject | None = None, *, new: bool = False) -> list[Finding]:
+def hardly_explained(
+    residual: NDArray[Any],
+    subject: Subject | None = None,
+    *,
+    left_out: str = "",
+    new: bool = False,
+    fewer: bool = False,
+) -> list[Finding]:
     """A finding about documents of which topics explain hardly anything, if they are many or share a subject.
 
-    Topics of a saved model stay as they are for ``new`` documents: more of them need another fit.
+    Topics of a saved model stay as they are for ``new`` documents: more of them need another fit. ``left_out`` says
+    which documents are not among these, as :func:`rectifact.parts.short_documents.left_out` does. With ``fewer``, more
+    topics are not advised, as another finding asks for fewer.
 
     Examples
     --------
@@ -130,9 +140,15 @@ def hardly_explained(residual: NDArray[Any], subject: Subject | None = None, *, 
     if subject is None and hardly < MANY_UNEXPLAINED * len(residual):
         return []
     whose = ("is", "its") if hardly == 1 else ("are", "their")
+    none = int((have_no_topic(residual) & ~np.isnan(residual)).sum())
+    says = f"{whose[1]} largest topic says little"
+    if none:
+        have = "has" if none == 1 else "have"
+        says = f"{none} of them {have} no topic, and the largest topic of the others says little"
+        says = f"{'it has' if hardly == 1 else 'they have'} no topic" if none == hardly else says
     detail = (
-        f"{hardly} of {count(len(residual), 'document')} {whose[0]} hardly explained by the topics, with a residual of "
-        f"{HARDLY:g} or more: {whose[1]} largest topic says little."
+        f"{hardly} of {count(len(residual), 'document')}{left_out} {whose[0]} hardly explained by the topics, with a "
+        f"residual of {HARDLY:g} or more: {says}."
     )
     if subject is not None:
         detail += (
@@ -142,14 +158,15 @@ def hardly_explained(residual: NDArray[Any], subject: Subject | None = None, *, 
         return [Finding("warning", "a subject without a topic", detail, *_more_topics(subject, new=new))]
     only = f"Use the largest topic only of documents with a residual below {HARDLY:g}"
     more = "Longer texts or more topics may help"
+    longer = "Longer texts may help"
     refit = "Longer texts may help, or a new model with more topics, fitted without --model"
     return [
         Finding(
             "warning",
             "documents that the topics hardly explain",
             detail,
-            f"{only}. {refit if new else f'{more} (n_components)'}.",
-            f"{only}, which --weights has. {refit if new else f'{more} (-k)'}.",
+            f"{only}. {refit if new else longer if fewer else f'{more} (n_components)'}.",
+            f"{only}, which --weights has. {refit if new else longer if fewer else f'{more} (-k)'}.",
         )
     ]
 

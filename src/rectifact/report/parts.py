@@ -10,16 +10,10 @@ from sklearn.utils.extmath import row_norms
 
 from rectifact.core.findings import Finding
 from rectifact.models import SavedModel
-from rectifact.parts.base import are_few
-from rectifact.parts.diagnosis import worst_first
-from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.incoherence import about_coherence
-from rectifact.parts.near_copies import copied
-from rectifact.parts.short_documents import about_short, short_documents
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, repeated_texts
-from rectifact.parts.unexplained import hardly_explained, missing_subject
+from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, have_no_topic
 from rectifact.report.blocks import Block, Card, Cards, Column, Facts, Findings, Images, Report, Section, Table
 from rectifact.report.charts import bars, convergence, histogram, image_address, spectra
 from rectifact.report.how_many import how_many, with_stability
@@ -35,6 +29,7 @@ from rectifact.report.names import (
     sample_names,
     unit_along,
 )
+from rectifact.report.part_findings import part_findings
 from rectifact.report.part_fit import Fit, fit_of, is_signed
 from rectifact.report.scales import written
 
@@ -71,7 +66,7 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     n_parts, n_features = model.components_.shape
     fit = None if saved.X is None else fit_of(saved)
     if findings is None:
-        findings = [] if fit is None else _findings(saved, fit, words)
+        findings = [] if fit is None else part_findings(saved, fit, words)
     sections = [_parts(saved, fit, words), *how_many(saved.selection)]
     if fit is not None:
         sections += _weights_and_residuals(saved, fit, words)
@@ -91,26 +86,6 @@ def _report(saved: SavedModel, findings: Sequence[Finding] | None, source: str |
     if source is not None:
         about += f" The {words.part}s are those of the model {source}, which was fitted to other {words.sample}s."
     return Report(words.part.capitalize() + "s", about, sections, main, steps)
-
-
-def _findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
-    if words != TOPICS:
-        return worst_first(saved.model.findings(fit.given, halves=are_few(fit.given), texts=False))
-    short = short_documents(fit.given)
-    longer = np.flatnonzero(~short)  # those that were fitted
-    X, names, texts = fit.given[longer], sample_names(saved, len(fit.W)), [str(text) for text in saved.texts]
-    usual = np.flatnonzero(~short & (languages_of(texts) == ""))  # another language is not a subject
-    residual = fit.relative[usual]
-    subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
-    leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
-    found = [
-        *saved.model.findings(X, halves=are_few(X), texts=True),
-        *hardly_explained(residual, subject),
-        *about_short(short, texts, fit.relative),
-        *repeated_texts([texts[i] for i in longer], X, names[longer]),
-        *copied(texts, leading),
-    ]
-    return worst_first(found)
 
 
 def _main(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = False) -> list[str]:
@@ -268,9 +243,15 @@ def _cards(saved: SavedModel, fit: Fit | None, words: Terms, tops: list[list[tup
 
 def _present(saved: SavedModel, fit: Fit) -> float:
     """Parts of a sample that make up a good share of it, on average over the samples that have any."""
-    shares = document_shares(fit.W, saved.model.components_)
+    shares = _shares(fit, saved)
     shares = shares[shares.sum(axis=1) > 0]
     return float((shares > PRESENT).sum(axis=1).mean()) if len(shares) else 0.0
+
+
+def _shares(fit: Fit, saved: SavedModel) -> Any:
+    """Shares of the parts in each sample; documents without a topic have none."""
+    shares = document_shares(fit.W, saved.model.components_)
+    return shares if saved.texts is None else np.where(have_no_topic(fit.relative)[:, None], 0, shares)
 
 
 def _examples(saved: SavedModel, fit: Fit, part: int) -> list[tuple[str, str]]:
@@ -291,6 +272,7 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     W, relative, size, share = fit.W, fit.relative, row_norms(fit.X), fit.share
     facts = [
         (f"{words.sample}s", f"{len(W):,}", ""),
+        *([("without a topic", f"{int(have_no_topic(relative).sum()):,}", "")] if words == TOPICS else []),
         *([] if words == TOPICS else [("explained", f"{fit.explained:.1%}", "of the squared norm of the data")]),
         (f"{words.part}s per {words.sample}", f"{_present(saved, fit):.1f}", f"of more than {PRESENT:.0%}, on average"),
     ]
@@ -303,7 +285,7 @@ def _weights_and_residuals(saved: SavedModel, fit: Fit, words: Terms) -> list[Se
     spread = histogram(f"Relative residuals of the {words.sample}s", relative[size > 0], norms)
     worst = np.argsort(-relative, kind="stable")[:MOST_SAMPLES].tolist()
     names = sample_names(saved, len(W))
-    parts = document_shares(W, saved.model.components_) if words == TOPICS else W
+    parts = _shares(fit, saved) if words == TOPICS else W
     none = "none known" if words == TOPICS else ""
     rows = [[str(names[i]), float(f"{relative[i]:.4g}"), _largest_weights(parts[i], words) or none] for i in worst]
     largest = Column("largest topics" if words == TOPICS else "largest weights")

@@ -1,0 +1,48 @@
+"""Texts that are too few, or have too few words, for topics: a finding with a remedy."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rectifact.core.errors import count
+from rectifact.core.findings import Finding
+
+LEAST = 10
+"""Documents of two words or more, and words, below which topics are chance: their largest words alone are ten."""
+
+
+TOO_FEW = "too few texts for topics"
+"""The finding about them."""
+
+
+def has_rarer(corpus: Any) -> bool:
+    """Whether words of a corpus are left out that are not among those of too many documents."""
+    seen = "" if corpus.vocabulary is None else str(corpus.vocabulary.seen)
+    return bool(set(seen.split("\n")) - {"", *corpus.common})
+
+
+def too_few(X: Any, *, rarer: bool = False) -> list[Finding]:
+    """A finding about documents by words that are too few for topics; ``rarer`` says if rarer words are left out.
+
+    Words belong to one topic if they occur together, so that only documents of at least two words count here.
+
+    Examples
+    --------
+    >>> print(too_few(np.eye(4, 3) + np.eye(4, 3, 1), rarer=True)[0].detail)
+    4 documents with 3 words that count are too few for topics: ...
+    """
+    rows = sp.csr_array(X)
+    n_documents, n_words = rows.shape
+    telling = int((np.diff(rows.indptr) > 1).sum())
+    if telling >= LEAST and n_words >= LEAST:
+        return []
+    detail = f"{count(n_documents, 'document')} with {count(n_words, 'word')} that count are too few for topics"
+    if min(n_documents, n_words) >= LEAST:
+        has = "has" if telling == 1 else "have"
+        detail = f"Only {telling} of {n_documents} documents {has} two or more words that count, too few for topics"
+    detail += ": what looks like a topic may be chance, whatever its coherence and stability."
+    remedy = command = "Add documents."
+    if rarer and (n_words < LEAST or telling < min(n_documents, LEAST)):
+        remedy, command = (f"Add documents; {one} counts rarer words, too." for one in ("min_df=1", "--min-df 1"))
+    return [Finding("warning", TOO_FEW, detail, remedy, command)]
