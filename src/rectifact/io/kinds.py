@@ -306,12 +306,10 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
 
 def _empty(view: View, names: Sequence[str]) -> InputError:
     """What to say about empty columns; the remedy names all of them."""
-    what = f"The column {names[0]!r} of {view.where} is empty"
-    more = f", and so {'is' if len(names) == 2 else 'are'} {count(len(names) - 1, 'other column')}"
-    drop = listing([*view.options.drop, *names])
-    if len(names) == 1:
-        return InputError(f"{what}.", f"Leave it out with --drop {drop}.")
-    return InputError(f"{what}{more}.", f"Leave them out with --drop {drop}.")
+    others = f", and so {'is' if len(names) == 2 else 'are'} {count(len(names) - 1, 'other column')}"
+    them, more = ("them", others) if len(names) > 1 else ("it", "")
+    what = f"The column {names[0]!r} of {view.where} is empty{more}."
+    return InputError(what, f"Leave {them} out with --drop {listing([*view.options.drop, *names])}.")
 
 
 def _as_pairs(view: View, name: str) -> str:

@@ -52,9 +52,9 @@ class Selection:
     measure : str
         What the score is.
     sure : bool
-        False where the number may well be too low or too high, as parts hardly stand out from the noise, where the scores
-        of other numbers of communities are within their error, or the next larger one within two standard errors, and
-        where the data speaks for a number that was not asked for.
+        False where the number may well be too low or too high, as parts hardly stand out from the noise, where the
+        scores of other numbers of communities are within their error, or the next larger one within two standard
+        errors, and where the data speaks for a number that was not asked for.
     """
 
     table: pd.DataFrame
