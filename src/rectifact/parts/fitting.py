@@ -57,7 +57,7 @@ def best_refinement(
     kind: Refinement,
     X: Operand,
     starts: Mapping[str, Array],
-    law: NoiseLaw | None,
+    law: NoiseLaw,
     *,
     n_iter: int,
     background: Array | None = None,
@@ -74,8 +74,7 @@ def best_refinement(
     X : Operand of shape (n_samples, n_features)
         NaN where an entry is missing.
     starts : mapping of str to array of shape (n_components, n_features)
-    law : NoiseLaw or None
-        None, for least squares, if most samples are known to be mostly noise.
+    law : NoiseLaw
     n_iter : int
         Most sweeps.
     background : array of shape (n_features,), optional
@@ -90,7 +89,7 @@ def best_refinement(
         The background is its last part.
     """
     trials = min(TRIAL, n_iter) if len(starts) > 1 else n_iter
-    judge = None if law is None or (kind == "nonnegative" and law.noisy_rows >= MOSTLY_NOISE) else law
+    judge = None if kind == "nonnegative" and law.noisy_rows >= MOSTLY_NOISE else law
     tol, fits = NOISY_TOL if judge is None else REFINE_TOL, {}
     for name, start in starts.items():
         monitor = Monitor(trials, tol=tol)

@@ -90,27 +90,39 @@ def noise_law(X: Operand | Array, rank: int) -> NoiseLaw:
     return NoiseLaw(power, _entry_power(fitted, rest), _dimensions(rest), level, noisy, True)
 
 
-def noisy_rows_by_rank(X: Operand | Array) -> NDArray[np.float64]:
-    """``noisy_rows`` of :func:`noise_law` for each rank, from one decomposition; 0 where it is not measured.
+class RankedNoise:
+    """What :func:`noise_law` says for each rank, from one decomposition, but for the powers, which are NaN.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).random((60, 20))
-    >>> bool(noisy_rows_by_rank(X)[3] == noise_law(X, 3).noisy_rows)
-    True
+    >>> one, other = RankedNoise(X).law(3), noise_law(X, 3)
+    >>> one.noisy_rows == other.noisy_rows, round(one.dimensions / other.dimensions, 9)
+    (True, 1.0)
     """
-    block, norms = sample_block(X, MOST_ROWS, MOST_COLUMNS)
-    squares, most = (block**2).sum(axis=1), min(block.shape) // 2
-    found = np.zeros(min(block.shape) + 1)
-    if not squares.sum() > 0:
-        return found
-    tall = block.shape[0] >= block.shape[1]
-    values, vectors = np.linalg.eigh(block.T @ block if tall else block @ block.T)
-    projected = (block @ vectors) ** 2 if tall else vectors**2 * values
-    left = squares[:, None] - np.cumsum(projected[:, ::-1], axis=1)[:, :most]
-    measured = left.sum(axis=0) >= EXACT * squares.sum()
-    found[1 : most + 1] = np.where(measured, (left > 0.5 * squares[:, None])[norms > 0].mean(axis=0), 0.0)
-    return found
+
+    def __init__(self, X: Operand | Array) -> None:
+        block, norms = sample_block(X, MOST_ROWS, MOST_COLUMNS)
+        self._shape, squares = block.shape, (block**2).sum(axis=1)
+        tall = block.shape[0] >= block.shape[1]
+        values, vectors = np.linalg.eigh(block.T @ block if tall else block @ block.T)
+        values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+        most = min(block.shape) // 2
+        projected = (block @ vectors[:, :most]) ** 2 if tall else vectors[:, :most] ** 2 * values[:most]
+        left = squares[:, None] - np.cumsum(projected, axis=1)
+        self._noisy = (left > 0.5 * squares[:, None])[norms > 0].mean(axis=0) if (norms > 0).any() else np.zeros(most)
+        self._squared = float(squares.sum())
+        self._left, self._fourth = (np.cumsum(powers[::-1])[::-1] for powers in (values, values**2))
+
+    def law(self, rank: int) -> NoiseLaw:
+        """The law for this rank."""
+        if min(self._shape) < 2 * rank or self._squared == 0:
+            return NoiseLaw(np.nan, np.nan, float(min(self._shape)), 1.0, 0.0, False)
+        level = float(self._left[rank]) / self._squared
+        if level < EXACT:
+            return NoiseLaw(np.nan, np.nan, float(self._shape[1]), 0.0, 0.0, True)
+        dimensions = float(self._left[rank] ** 2 / self._fourth[rank])
+        return NoiseLaw(np.nan, np.nan, dimensions, level, float(self._noisy[rank - 1]), True)
 
 
 def _leading(block: NDArray[Any], rank: int) -> NDArray[Any]:

@@ -18,9 +18,9 @@ from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
-from rectifact.parts.fitting import MOSTLY_NOISE, best_refinement
+from rectifact.parts.fitting import best_refinement
 from rectifact.parts.matching import agreement, agreement_apart, fitted_to, partners, parts_of
-from rectifact.parts.noise import noise_law, noisy_rows_by_rank
+from rectifact.parts.noise import RankedNoise
 from rectifact.parts.samples import largest_columns, normalized
 
 SPLITS, SPLITS_OF_DOCUMENTS = 3, 10
@@ -46,7 +46,7 @@ class Halves:
         self._estimator, self._X = estimator, X
         self._columns, self._narrow = _largest_features(X)
         self._models: dict[int, Any] = {}
-        self._noisy: dict[tuple[int, int], NDArray[np.float64]] = {}
+        self._noise: dict[tuple[int, int], RankedNoise] = {}
         self._found: dict[tuple[int, int], tuple[NDArray[Any], NDArray[Any]]] = {}
 
     def start_from(self, model: Any) -> None:
@@ -82,10 +82,9 @@ class Halves:
         picked = operand(to_csr(self._narrow.data)[rows])
         samples, _ = normalized(picked, model.resolved_["normalize"], model.resolved_["norm_power"])
         H = _parts(model)[:, self._columns]
-        if place not in self._noisy:  # the same for each number of parts
-            self._noisy[place] = noisy_rows_by_rank(picked)
-        noisy = self._noisy[place]
-        law = None if len(H) < len(noisy) and noisy[len(H)] >= MOSTLY_NOISE else noise_law(picked, len(H))
+        if place not in self._noise:  # the same for each number of parts
+            self._noise[place] = RankedNoise(picked)
+        law = self._noise[place].law(len(H))
         _, found = best_refinement("nonnegative", samples, {"given": H}, law, n_iter=model.refine_iter)
         return np.asarray(found.H, dtype=float)
 
