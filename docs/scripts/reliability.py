@@ -133,8 +133,8 @@ ABOUT = (
 PROMISES = (
     "Files are written whole or not at all, and the next command removes what a killed one left.",
     "Bad input gives one sentence and exit code 2; an interrupt gives one line and exit code 130, but for the first "
-    "one while a number is chosen: it ends the search with the best number so far, and the command succeeds and says so. "
-    "In ``--json``, ``selection.reason`` then begins with ``The search was ended early.`` Long quotations in "
+    "one while a number is chosen: it ends the search with the best number so far, and the command succeeds and says "
+    "so. In ``--json``, ``selection.reason`` then begins with ``The search was ended early.`` Long quotations in "
     "messages are shortened.",
     "A header does not decide how much memory is used: arrays are as large as their files, and sparse matrices whose "
     "rows are nearly all missing are refused, as are model files whose JSON unpacks to far more than names do.",
