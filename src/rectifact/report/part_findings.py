@@ -33,7 +33,7 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     residual = fit.relative[usual]
     subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
     leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
-    known = (few := too_few(fit.given)) or saved.model.findings(X, halves=are_few(X), texts=True)
+    known = (few := too_few(fit.given, saved.vocabulary)) or saved.model.findings(X, halves=are_few(X), texts=True)
     fewer = bool(few) or asks_for_fewer(known)
     found = [
         *known,
