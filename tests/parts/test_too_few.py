@@ -1,6 +1,7 @@
 """Texts that are too few for topics: one warning says so, and no remedies contradict each other."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_a_handful_of_texts_is_called_too_few(run, tmp_path, k):
     for path in (page, tmp_path / "again.html"):
         text = path.read_text()
         assert few["detail"] in text
-        assert few["remedy"] in text
+        assert few["remedy"] in re.sub("<[^>]*>", "", text)
         assert "without a subject" not in text
 
 
