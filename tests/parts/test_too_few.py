@@ -1,6 +1,7 @@
 """Texts that are too few for topics: one warning says so, and no remedies contradict each other."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from rectifact.parts.diagnosis import asks_for_fewer, diagnose
 from rectifact.parts.documents import count_words
 from rectifact.parts.incoherence import incoherent_topics
 from rectifact.parts.terms import TOPICS
-from rectifact.parts.too_few import TOO_FEW, has_rarer, too_few
+from rectifact.parts.too_few import TOO_FEW, too_few
 from rectifact.parts.unexplained import hardly_explained
 from rectifact.parts.without_topic import without_topic
 
@@ -35,13 +36,14 @@ def test_a_handful_of_texts_is_called_too_few(run, tmp_path, k):
     findings = json.loads(said.out)["findings"]
     few = next(one for one in findings if one["finding"] == TOO_FEW)
     assert few["detail"].startswith("5 documents with 3 words that count are too few for topics")
-    assert few["remedy"] == "Add documents; --min-df 1 counts rarer words, too."
+    assert few["remedy"] == "Add documents; with --min-df 1, words of a single document count, too."
     assert "Lower -k" not in said.err
     assert not any(word in said.err for word in MORE + FEWER)
     run("report", model, "-o", tmp_path / "again.html")
     for path in (page, tmp_path / "again.html"):
         text = path.read_text()
         assert few["detail"] in text
+        assert few["remedy"] in re.sub("<[^>]*>", "", text)
         assert "without a subject" not in text
 
 
@@ -72,12 +74,11 @@ def test_texts_that_are_enough_are_not_remarked_on():
     assert "of 200 documents have two or more words" in keywords.detail
 
 
-def test_rarer_words_are_named_only_where_there_are_any():
-    assert has_rarer(count_words(FIVE))
-    assert not has_rarer(count_words(FIVE, min_df=1))
-    assert not has_rarer(count_words([f"tea {text}" for text in FIVE], min_df=1))  # "tea" is in all of them
-    (found,) = too_few(count_words(FIVE, min_df=1).X)
-    assert found.command == "Add documents."
+def test_rarer_words_are_named_only_where_words_are_left_out():
+    for options, advised in (({}, True), ({"min_df": 1}, False)):
+        corpus = count_words(FIVE, **options)
+        (found,) = too_few(corpus.X, corpus.vocabulary)
+        assert ("--min-df 1" in found.command) is advised
 
 
 def test_a_topic_of_one_word_is_not_a_rest_of_several():

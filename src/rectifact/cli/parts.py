@@ -41,7 +41,7 @@ from rectifact.parts.samples import choose_norm
 from rectifact.parts.short_documents import short_documents
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
-from rectifact.parts.too_few import has_rarer, too_few
+from rectifact.parts.too_few import too_few
 from rectifact.parts.topics import about_documents, explained_by
 from rectifact.selection.points import NOTHING
 
@@ -204,7 +204,7 @@ def _findings(found: Found, X: Any, caught: Any, matrix: Any, in_chunks: bool) -
         detail = reason[len(f"{NOTHING}: ") :]
         detail = detail[:1].upper() + detail[1:]
         warned.append(Finding("warning", NOTHING.lower(), detail, "", all_the_same(found.selection, terms)))
-    if few := too_few(matrix.X, rarer=has_rarer(matrix)) if isinstance(matrix, Corpus) else []:
+    if few := too_few(matrix.X, matrix.vocabulary) if isinstance(matrix, Corpus) else []:
         return few + [one for one in warned if one.finding == about[1]]  # all else is about topics
     if in_chunks:
         return warned

@@ -1,5 +1,6 @@
 """Words that say nothing about a topic, in several languages: articles, pronouns, prepositions, auxiliaries."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -113,3 +114,15 @@ def stop_words_of(name: str | None) -> frozenset[str] | None:
         )
     with reading(path, "words in UTF-8"):
         return frozenset(path.read_text(encoding="utf-8-sig").lower().split())
+
+
+def languages_left_out(words: Iterable[str]) -> str | None:
+    """The languages whose lists are among these words, separated by commas; None if there is none.
+
+    Examples
+    --------
+    >>> languages_left_out(stop_words_of("german,english") | {"ticket"}), languages_left_out([])
+    ('english,german', None)
+    """
+    given = frozenset(map(str, words))
+    return ",".join(name for name in LANGUAGES if (stop_words_of(name) or given) <= given) or None

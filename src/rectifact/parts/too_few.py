@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
+from rectifact.parts.vocabulary import Vocabulary
 
 LEAST = 10
 """Documents of two words or more, and words, below which topics are chance: their largest words alone are ten."""
@@ -16,20 +17,14 @@ TOO_FEW = "too few texts for topics"
 """The finding about them."""
 
 
-def has_rarer(corpus: Any) -> bool:
-    """Whether words of a corpus are left out that are not among those of too many documents."""
-    seen = "" if corpus.vocabulary is None else str(corpus.vocabulary.seen)
-    return bool(set(seen.split("\n")) - {"", *corpus.common})
-
-
-def too_few(X: Any, *, rarer: bool = False) -> list[Finding]:
-    """A finding about documents by words that are too few for topics; ``rarer`` says if rarer words are left out.
+def too_few(X: Any, vocabulary: Vocabulary | None = None) -> list[Finding]:
+    """A finding about documents by words that are too few for topics; ``vocabulary`` says if words are left out.
 
     Words belong to one topic if they occur together, so that only documents of at least two words count here.
 
     Examples
     --------
-    >>> print(too_few(np.eye(4, 3) + np.eye(4, 3, 1), rarer=True)[0].detail)
+    >>> print(too_few(np.eye(4, 3) + np.eye(4, 3, 1))[0].detail)
     4 documents with 3 words that count are too few for topics: ...
     """
     rows = sp.csr_array(X)
@@ -43,6 +38,9 @@ def too_few(X: Any, *, rarer: bool = False) -> list[Finding]:
         detail = f"Only {telling} of {n_documents} documents {has} two or more words that count, too few for topics"
     detail += ": what looks like a topic may be chance, whatever its coherence and stability."
     remedy = command = "Add documents."
-    if rarer and (n_words < LEAST or telling < min(n_documents, LEAST)):
-        remedy, command = (f"Add documents; {one} counts rarer words, too." for one in ("min_df=1", "--min-df 1"))
+    left_out = vocabulary is not None and bool(str(vocabulary.seen))
+    if left_out and (n_words < LEAST or telling < min(n_documents, LEAST)):
+        remedy, command = (
+            f"Add documents; with {one}, words of a single document count, too." for one in ("min_df=1", "--min-df 1")
+        )
     return [Finding("warning", TOO_FEW, detail, remedy, command)]

@@ -11,6 +11,7 @@ from rectifact.parts.documents import BEGINNING
 from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.near_copies import copied
 from rectifact.parts.short_documents import about_short, left_out, short_documents
+from rectifact.parts.stop_words import languages_left_out
 from rectifact.parts.terms import TOPICS, Terms
 from rectifact.parts.too_few import too_few
 from rectifact.parts.topics import repeated_texts
@@ -33,7 +34,8 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     residual = fit.relative[usual]
     subject = missing_subject(saved.model, fit.given[usual], residual, feature_names(saved))
     leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
-    known = (few := too_few(fit.given)) or saved.model.findings(X, halves=are_few(X), texts=True)
+    stopped = None if saved.vocabulary is None else languages_left_out(saved.vocabulary.stop_words)
+    known = (few := too_few(fit.given, saved.vocabulary)) or saved.model.findings(X, halves=are_few(X), texts=True)
     fewer = bool(few) or asks_for_fewer(known)
     found = [
         *known,
@@ -41,6 +43,6 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
         *without_topic(np.diff(sp.csr_array(fit.given).indptr), fit.relative, short, fewer=fewer),
         *about_short(short, texts, fit.relative),
         *repeated_texts([texts[i] for i in longer], X, names[longer], left_out(short)),
-        *copied(texts, leading),
+        *copied(texts, leading, stopped),
     ]
     return worst_first(found)
