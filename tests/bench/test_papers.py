@@ -11,6 +11,8 @@ from rectifact.bench.papers import PAPERS, Item, paper
 from rectifact.bench.papers.drawing import charts
 from rectifact.bench.results import save_result
 
+pytest.importorskip("torch", reason="the experiments of SymNMF-Net and of crowd layers need torch")
+
 NUMBERED = {
     "crowd": {"Equation": 16, "Table": 5, "Figure": 1, "Theorem": 3},
     "and": {"Definition": 4, "Figure": 2},
