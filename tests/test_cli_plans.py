@@ -1,5 +1,7 @@
 """Plans in reports: the page shows the plan that was written, with its prices and within its budget."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -140,3 +142,23 @@ def test_a_plan_goes_by_gold_labels_that_dispute_the_confidence(run, files):
     truth[odd].rename("label").rename_axis("task")[:5].to_csv("gold.csv")
     said = run(*given, "--plan", "plan.csv").err
     assert "so that the plan promises too much. Give at least 10 gold labels, better 100, with --calibrate." in said
+
+
+def test_a_plan_beside_gold_labels_says_by_what_it_expects_errors(run, files):
+    """The model alone, where they do not dispute it, with the option that goes by them; few are not enough for it."""
+    crowd = make_crowd(300, 6, 3, labels_per_task=3, accuracy=(0.7, 0.9), random_state=2)
+    crowd.answers.to_csv("answers.csv", index=False)
+    plan = ("labels", "answers.csv", "-o", "labels.csv", "--target", "0.05", "--plan", "plan.csv")
+    said = {0: run(*plan).err}
+    for n in (5, 80):
+        crowd.truth.rename("label").rename_axis("task")[:n].to_csv("gold.csv")
+        said[n] = run(*plan, "--gold", "gold.csv").err
+    said["calibrated"] = run(*plan, "--gold", "gold.csv", "--calibrate").err
+    ends = {n: re.search(r"% now(.*?)\)", " ".join(words.split())).group(1) for n, words in said.items()}
+    model = ", by the model"
+    assert ends == {
+        0: "",
+        5: model,
+        80: f"{model}; add --calibrate to go by the gold labels",
+        "calibrated": ", by the gold labels",
+    }

@@ -436,3 +436,10 @@ def test_weights_are_refused(rng):
     answers = read_answers(graded(rng), missing=np.nan)
     with pytest.raises(InputError, match="counts all answers alike"):
         agreement(answers.weighted(np.ones(len(answers))))
+
+
+@pytest.mark.parametrize("of", [lambda answers: answers, lambda answers: answers.to_numpy(), lambda answers: [answers]])
+def test_answers_of_people_in_the_place_of_the_level_are_named(of):
+    answers = make_crowd(20, 5, 2, random_state=0).answers
+    with pytest.raises(InputError, match=r"level is one of nominal, ordinal, interval, .* as humans="):
+        agreement(answers, of(answers), task=["task"])

@@ -172,6 +172,10 @@ def test_twins_get_one_verdict(found, monkeypatch):
     assert one.replacement.judges.set_index("judge").loc["a", "reservation"] == (
         "is a twin of lax, which does not pass the test"
     )
+    one = said({"a": FAILS, "lax": TOO_FEW, "b": PASSES}, {"lax": "says 5 too often"})
+    assert any("ruled out as a replacement for people" in words and "lax says 5" in words for words in one.words())
+    assert re.search(r"(a|lax) or its copy is ruled out by certain flaws", one.decision()[-2])
+    assert "does not pass the test" not in one.decision()[-2]
 
 
 def passed_or_failed(misses, seed=0, n=400):

@@ -178,7 +178,7 @@ def labels(
         _write_labels(summary.result, data, out)
         if workers is not None:
             write_table(summary.workers, workers)
-        planned = planning.write(planned_by, shown=report is not None)
+        planned = planning.write(planned_by, shown=report is not None, audit=audit)
         if label_studio is not None:
             write_list(_tasks(data, answers[0], summary.result, field, task), label_studio)
         say_warnings(caught, "labels")

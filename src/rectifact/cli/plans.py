@@ -108,9 +108,17 @@ class Planning:
         return MOST_PLANNED if self.budget is None and self.target is None else MOST_BOUGHT
 
     def write(
-        self, model: DawidSkene, default: Sequence[Any] | None = None, *, shown: bool = False
+        self,
+        model: DawidSkene,
+        default: Sequence[Any] | None = None,
+        *,
+        shown: bool = False,
+        audit: Audit | None = None,
     ) -> pd.DataFrame | None:
-        """Write the plan, if one was asked for, and say what it promises; ``shown`` in a report, it is returned."""
+        """Write the plan, if one was asked for, and say what it promises; ``shown`` in a report, it is returned.
+
+        The ``audit`` is that of gold labels by which the model may be calibrated.
+        """
         with warnings.catch_warnings(record=True, action="always") as caught:
             table = None if self.path is None and not shown else self.table(model, default)
         say_warnings(caught, "labels")
@@ -120,7 +128,7 @@ class Planning:
         if self._buys(default):
             write_table(named_as_read(table, *named), self.path)
             if not caught:  # else it promises nothing
-                self._promise(table, model)
+                self._promise(table, model, audit)
             return table
         asked = table.assign(workers=table["workers"].map(lambda names: "; ".join(map(str, names))))
         write_table(named_as_read(asked, *named), self.path)
@@ -132,7 +140,7 @@ class Planning:
             say("Every worker has answered every task of the plan: let somebody new answer these tasks.")
         return table
 
-    def _promise(self, bought: pd.DataFrame, model: DawidSkene) -> None:
+    def _promise(self, bought: pd.DataFrame, model: DawidSkene, audit: Audit | None) -> None:
         error, spent, after = expected_error(model.probas_), 0.0, expected_error(model.probas_)
         if len(bought):
             spent, after = bought["spent"].iloc[-1], bought["error"].iloc[-1]
@@ -142,13 +150,23 @@ class Planning:
             if self.costs is not None
             else (f"asks for {count(len(bought), 'answer')}")
         )
-        by_gold = ", by the gold labels" if hasattr(model, "calibration_") else ""
-        promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now{by_gold})"
+        basis = _basis_words(model, audit)
+        promise = f"after which {after:.1%} of the labels are expected to be wrong ({error:.1%} now{basis})"
         say(f"The plan {money}, {promise}.{most_gained(bought)}")
         missed = self.target is not None and after > self.target
         limited = self.budget is not None or self.target is not None
         if len(bought) < self._most and (missed or not limited):
             say("Further answers from these workers are hardly expected to change any labels, so the plan ends here.")
+
+
+def _basis_words(model: DawidSkene, audit: Audit | None) -> str:
+    """Whether errors are expected by gold labels or, where there are some, by the model alone."""
+    if hasattr(model, "calibration_"):
+        return ", by the gold labels"
+    if audit is None:
+        return ""
+    enough = audit.n_gold >= LEAST_GOLD and not audit.is_contradicted
+    return f", by the model{'; add --calibrate to go by the gold labels' if enough else ''}"
 
 
 def most_gained(plan: pd.DataFrame) -> str:

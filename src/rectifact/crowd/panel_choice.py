@@ -19,8 +19,8 @@ from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, RULED_OUT, TOO_FEW
 
-CAUTION = [TOO_FEW, MAY, RESERVED, RULED_OUT, FAILS]
-"""Verdicts on judges, the most cautious last."""
+CAUTION = [TOO_FEW, MAY, RESERVED, FAILS, RULED_OUT]
+"""Verdicts on judges, the most cautious last: other tasks may change that of the test, but not a certain flaw."""
 
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""

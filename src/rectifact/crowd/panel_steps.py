@@ -11,16 +11,14 @@ from rectifact.core.findings import Finding
 from rectifact.core.validation import check_generator
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import in_words, joined_names, matched, object_array, plain, sentence, who_all
-from rectifact.crowd.panel_caution import caution_steps, compared, is_selected
+from rectifact.crowd.panel_caution import caution_steps, is_selected
 from rectifact.crowd.panel_choice import JOINT
 from rectifact.crowd.panel_evidence import evidence_steps
+from rectifact.crowd.panel_precision import FIRST_LABELS, precision_steps
 from rectifact.crowd.panel_replacement import TOGETHER, rounded_up, shared_tasks
 from rectifact.crowd.panel_words import by_words, shared_errors
 from rectifact.crowd.rate_words import best_half_width
 from rectifact.crowd.replacement import TOO_FEW
-
-FIRST_LABELS = 50
-"""Labels to begin with, where there are none."""
 
 IN_DOUBT = 0.8
 """Confidence below which a label is called doubtful."""
@@ -41,7 +39,7 @@ def next_steps(found: Any) -> list[Finding]:
         *caution_steps(found),
         *_reference_steps(found),
         *_group_steps(found),
-        *_precision_steps(found),
+        *precision_steps(found),
         *_people_steps(found),
         *_twin_steps(found),
         *_grade_steps(found),
@@ -219,37 +217,6 @@ def _group_steps(found: Any) -> list[Finding]:
             f"{why[1]}, or leave out --by.",
         )
     ]
-
-
-def _precision_steps(found: Any) -> list[Finding]:
-    """Labels that the asked half-width takes, for the rate and for the differences."""
-    if found.rates is None or found.rates.half_width is None:
-        return []
-    quantity = found.rates.quantity
-    steps, wanted, whole = [], f"{quantity.wanted(found.rates.half_width)} on either side", f"the {quantity.noun}"
-    differences, by_people = compared(found)
-    whose = found.by_people if by_people else found.rates
-    rows = [] if is_selected(found) else [(whole, found.rates.rates.iloc[0], found.rates)]
-    if not whose.selected:
-        rows += [(f"{row['second']} minus {row['first']}", row, whose) for _, row in differences.iterrows()]
-    for name, row, rates in rows[:3]:
-        needed, labels = row["labels_needed"], int(row["labels"])
-        if pd.isna(needed) or needed <= labels:
-            continue
-        now = f"The interval of {name} now reaches {quantity.size((row['high'] - row['low']) / 2)} on either side."
-        if np.isinf(needed):
-            best = quantity.size(best_half_width(row, rates))
-            remedy = (
-                f"Add tasks if you need {wanted} for {name}: the {int(row['tasks'])} tasks that there are cannot give "
-                f"it, and labels for all of them would give about {best}."
-            )
-        else:
-            whose = "Get gold labels of" if rates.reference == "gold labels" else "Let people label"
-            more = f"{whose} about {count(int(needed) - labels, 'more task')}, drawn at random"
-            remedy = f"{more}, for an interval of {name} of {wanted}."
-        draws = "" if np.isinf(needed) or name != whole else " --sample tasks.csv draws them."
-        steps.append(Finding("note", f"{name} could be more precise", now, remedy, f"{remedy}{draws}"))
-    return steps
 
 
 def _people_steps(found: Any) -> list[Finding]:

@@ -213,6 +213,9 @@ def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | No
 
     ``has_level`` says whether the user can choose another ``level``.
     """
+    if not isinstance(level, str):
+        what = f"level is one of {', '.join(LEVELS)}, and it is a {type(level).__name__} here."
+        raise InputError(what, "Give the answers of people by name, as humans=.", option="level")
     if level not in LEVELS:
         raise InputError(f"level={level!r} is not known.", f"Choose one of {', '.join(LEVELS)}.", option="level")
     if any(part.weight is not None for part in parts):
