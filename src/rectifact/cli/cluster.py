@@ -202,7 +202,9 @@ def cluster(
     if alike:
         say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
     check_possible(how_many, len(names), what)
-    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names, what, ignore_case, named)
+    groups = (
+        None if truth is None else read_truth(truth, Path(str(graph or data)), names, what, ignore_case, named, sheet)
+    )
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)

@@ -38,7 +38,9 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any, what: str, ignore_case: bool, named: bool) -> Groups:
+def read_truth(
+    text: str, data: Path, names: Any, what: str, ignore_case: bool, named: bool, sheet: str | None
+) -> Groups:
     """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph.
 
     ``named`` says that the names are those of the data, and not numbers of its rows.
@@ -55,7 +57,7 @@ def read_truth(text: str, data: Path, names: Any, what: str, ignore_case: bool, 
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
             "Give a table with one row per node, such as nodes.csv:group.",
         )
-    how: dict[str, Any] = {"option": "--truth", "said": "Known groups", "what": what}
+    how: dict[str, Any] = {"option": "--truth", "said": "Known groups", "what": what, "sheet": sheet}
     return read_groups(text, data, len(known), known, ignore_case=ignore_case, named=named, **how)
 
 

@@ -8,10 +8,12 @@ import pandas as pd
 
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
+from rectifact.io.frames import read_frame
 from rectifact.io.graphs import folded
 from rectifact.io.listed import WITH_GROUPS
 from rectifact.io.matrices import read_names
 from rectifact.io.tables import read_table
+from rectifact.io.text import text_suffix
 
 
 class Groups(NamedTuple):
@@ -29,7 +31,7 @@ def check_colours(colour_by: str | None, report: Path | None, save: Path | None)
 
 def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
     """Columns to leave out, with the one that colours the map if it is in the data."""
-    if colour_by is None or Path(colour_by).exists() or data.suffix.lower() not in WITH_GROUPS:
+    if colour_by is None or Path(colour_by).exists() or text_suffix(data) not in WITH_GROUPS:
         return drop
     place, _, column = colour_by.rpartition(":")
     if place and not (Path(place).exists() and Path(place).samefile(data)):
@@ -48,6 +50,7 @@ def read_groups(
     what: str = "sample",
     ignore_case: bool = False,
     named: bool = True,
+    sheet: str | None = None,
 ) -> Groups:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
@@ -69,32 +72,35 @@ def read_groups(
         Whether capitals and spaces do not count when names are matched.
     named : bool
         Whether the names are those of the data, and not numbers of its rows.
+    sheet : str or None
+        The sheet of ``data`` that was read.
     """
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
-    if not place and data.suffix.lower() not in WITH_GROUPS:
+    if not place and text_suffix(data) not in WITH_GROUPS:
         raise InputError(
             f"{option} {text!r} is neither a file nor a column, as {str(data)!r} is not a table.",
             f"Name a table with that column, as in known.csv:{text}, or a text file with one value per row.",
         )
-    if path.suffix.lower() not in WITH_GROUPS:
+    if text_suffix(path) not in WITH_GROUPS:
         return Groups({path.stem: _numbers(read_names(path, n_samples, "row"))}, _say_by_position(said, path))
-    table = read_table(path).to_pandas(ignore_metadata=True)  # an index stays a column, which may hold the names
+    own = data.exists() and path.exists() and path.samefile(data)
+    table = _table(path, sheet if own else None)
     values = table  # as they are written, where groups are called as nodes are
     if ignore_case and names is not None:
         table = _respelt(table, names)
     table, zeros = _zeros_as_in(table, names) if names is not None and named else (table, {})
     if not column and len(table.columns) == 1:
         column = str(table.columns[0])
-    if not column and len(table.columns) == 2 and names is not None and (named := _key(table, names)) is not None:
-        column = next(str(name) for name in table.columns if name != named)
+    if not column and len(table.columns) == 2 and names is not None and (key := _key(table, names)) is not None:
+        column = next(str(name) for name in table.columns if name != key)
     if column not in table:
         known = ", ".join(map(str, table.columns[:8]))
         raise InputError(
             f"{option} {text!r} does not name a column of {str(path)!r}.",
             f"Write {path.name}:COLUMN, with one of {known}.",
         )
-    joined = names is not None and not (data.exists() and path.samefile(data))
+    joined = names is not None and not own
     key = _key(table.drop(columns=column), names) if joined else None
     if key is not None:
         found, n_found = _joined(path, table[key], values[column], names)
@@ -102,8 +108,8 @@ def read_groups(
         more = _would_match(table[key], names) - n_found
         hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
         hint += "; for these, add --ignore-case" if hint and what == "node" else ""
-        zeros = f", with leading zeros ignored ({zeros[key]})" if key in zeros else ""
-        say(f"{said} matched by {by}{zeros}: {n_found} of {count(n_samples, what)}{hint}.")
+        without = f", with leading zeros ignored ({zeros[key]})" if key in zeros else ""
+        say(f"{said} matched by {by}{without}: {n_found} of {count(n_samples, what)}{hint}.")
         return Groups({column: _numbers(found)})
     if joined and named:
         _refuse_other_names(table.drop(columns=column), names, column, path, what)
@@ -113,6 +119,15 @@ def read_groups(
             "Give one row per sample, or a column with the names of the samples.",
         )
     return Groups({column: _numbers(values[column].to_numpy())}, _say_by_position(said, path, named) if joined else "")
+
+
+def _table(path: Path, sheet: str | None) -> pd.DataFrame:
+    """The cells of a table as they are written, or as Parquet has them; an index stays a column: it may hold names."""
+    if text_suffix(path) in {".csv", ".tsv", ".parquet"}:
+        return read_table(path).to_pandas(ignore_metadata=True)
+    frame = read_frame(path, sheet=sheet, several="Save the one with the groups as a file of its own.")
+    written = {name: frame.text(name) for name in frame.table.column_names}
+    return pd.DataFrame(written, dtype=object).replace("", None)
 
 
 def _respelt(table: pd.DataFrame, names: Any) -> pd.DataFrame:
