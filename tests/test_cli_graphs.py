@@ -471,3 +471,15 @@ def test_numbers_of_different_things_that_are_taken_for_one_node_are_named(tmp_p
     table["customer_id"] = "customer_id " + table["customer_id"].astype(str)
     table["product_id"] = "product_id " + table["product_id"].astype(str)
     assert not said("customer_id", "product_id", table=table.to_numpy())
+
+
+def test_names_that_are_the_same_text_in_composed_letters_are_one_node(tmp_path, run):
+    edges = edges_of_cliques().apply(lambda names: names.str.replace("n, ", "M\u00fcller "))
+    edges["who"] = edges["who"].str.replace("\u00fc", "u\u0308")
+    edges.to_csv(tmp_path / "e.csv", index=False)
+    said = " ".join(run("cluster", "--graph", tmp_path / "e.csv", "-k", 3, "-o", tmp_path / "o.csv").err.split())
+    assert "15 names, such as 'M\u00fcller 00', have two Unicode spellings and are each taken for one node" in said
+    assert "differ only in" not in said
+    nodes = pd.read_csv(tmp_path / "o.csv")["node"]
+    assert len(nodes) == 18
+    assert nodes.str.contains("\u00fc").sum() == 15  # three have one spelling, which they keep
