@@ -1,6 +1,7 @@
 """rectifact cluster on graphs as people have them: which column holds the weights, and what is said."""
 
 import json
+import warnings
 
 import networkx
 import numpy as np
@@ -445,3 +446,40 @@ def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path, 
     assert name not in ("size", "length") or "weights from 'size'" in run(*given).err
     pd.concat([table, table]).assign(**{name: np.arange(96) + 900}).to_csv(path, index=False)
     assert f"not used: {name!r}; as weights: --triples" in run(*given).err
+
+
+def test_numbers_of_different_things_that_are_taken_for_one_node_are_named(tmp_path, run):
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(1, 30, (200, 2))
+
+    def said(*names, table=numbers):
+        edges = pd.DataFrame(table, columns=list(names))
+        edges.to_csv(tmp_path / "e.csv", index=False)
+        first = run("cluster", "--graph", tmp_path / "e.csv", "-k", 2, "-o", tmp_path / "o.csv").err
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read_graph(edges)
+        told = "are taken for one node" in " ".join(first.split())
+        assert told == any("are taken for one node" in str(each.message) for each in caught)
+        return told
+
+    assert said("customer_id", "product_id")
+    assert said("Group ID", "user")
+    assert not any(said(*ends) for ends in [("source", "target"), ("user1", "user2"), ("user_id", "friend_id")])
+    assert not said("customer_id", "product_id", table=np.add(numbers, [0, 100]))
+    table = pd.DataFrame(numbers, columns=["customer_id", "product_id"])
+    table["customer_id"] = "customer_id " + table["customer_id"].astype(str)
+    table["product_id"] = "product_id " + table["product_id"].astype(str)
+    assert not said("customer_id", "product_id", table=table.to_numpy())
+
+
+def test_names_that_are_the_same_text_in_composed_letters_are_one_node(tmp_path, run):
+    edges = edges_of_cliques().apply(lambda names: names.str.replace("n, ", "M\u00fcller "))
+    edges["who"] = edges["who"].str.replace("\u00fc", "u\u0308")
+    edges.to_csv(tmp_path / "e.csv", index=False)
+    said = " ".join(run("cluster", "--graph", tmp_path / "e.csv", "-k", 3, "-o", tmp_path / "o.csv").err.split())
+    assert "15 names, such as 'M\u00fcller 00', have two Unicode spellings and are each taken for one node" in said
+    assert "differ only in" not in said
+    nodes = pd.read_csv(tmp_path / "o.csv")["node"]
+    assert len(nodes) == 18
+    assert nodes.str.contains("\u00fc").sum() == 15  # three have one spelling, which they keep

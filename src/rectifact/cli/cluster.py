@@ -194,7 +194,7 @@ def cluster(
         options.check_known(context, USED, "clusters", "nodes or points")
         apply_saved(known, source, Path(str(graph or data)), out, outcome, ignore_case)
         return
-    X, names, title, affinity, features = _read(source, Path(str(graph or data)))
+    X, names, title, affinity, features, named = _read(source, Path(str(graph or data)))
     what = "node" if affinity == "precomputed" else "point"
     if ignore_case:
         X, names = _as_one(X, names, what)
@@ -202,7 +202,9 @@ def cluster(
     if alike:
         say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
     check_possible(how_many, len(names), what)
-    groups = None if truth is None else read_truth(truth, Path(str(graph or data)), names, what, ignore_case)
+    groups = (
+        None if truth is None else read_truth(truth, Path(str(graph or data)), names, what, ignore_case, named, sheet)
+    )
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
@@ -237,21 +239,24 @@ def cluster(
     )
 
 
-def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any]:
-    """Points or an adjacency matrix, the names of its rows, what they are called, which it is, and named columns."""
+def _read(source: Reading, path: Path) -> tuple[Any, Any, str, Affinity, Any, bool]:
+    """Points or an adjacency matrix, names of rows, what they are called, which it is, columns, and if rows have names.
+
+    Rows without names are numbered.
+    """
     found = source.read(path, "cluster")
     if found.graph is not None:
-        return *from_networkx(found.graph), "node", "precomputed", None
+        return *from_networkx(found.graph), "node", "precomputed", None, True
     if found.edges is not None:
-        return *from_edges(*found.edges, sort=False), "node", "precomputed", None
+        return *from_edges(*found.edges, sort=False), "node", "precomputed", None, True
     matrix: Any = found.matrix
     names = numbered(matrix.rows, matrix.X.shape[0])
     if source.graph:
         X = _without_gaps(matrix.X)
         _check_weights(X, names)
-        return _without_directions(X), names, "node", "precomputed", None
+        return _without_directions(X), names, "node", "precomputed", None, matrix.rows is not None
     _check_cells(matrix.X, names, matrix.columns)
-    return matrix.X, names, matrix.row_title, "knn", matrix.columns
+    return matrix.X, names, matrix.row_title, "knn", matrix.columns, matrix.rows is not None
 
 
 def _say_units(model: Any, features: Any) -> None:

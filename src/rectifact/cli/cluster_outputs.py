@@ -38,8 +38,13 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(text: str, data: Path, names: Any, what: str, ignore_case: bool = False) -> Groups:
-    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
+def read_truth(
+    text: str, data: Path, names: Any, what: str, ignore_case: bool, named: bool, sheet: str | None
+) -> Groups:
+    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph.
+
+    ``named`` says that the names are those of the data, and not numbers of its rows.
+    """
     known = np.asarray([str(name) for name in names])
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
@@ -52,9 +57,8 @@ def read_truth(text: str, data: Path, names: Any, what: str, ignore_case: bool =
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
             "Give a table with one row per node, such as nodes.csv:group.",
         )
-    return read_groups(
-        text, data, len(known), known, option="--truth", said="Known groups", what=what, ignore_case=ignore_case
-    )
+    how: dict[str, Any] = {"option": "--truth", "said": "Known groups", "what": what, "sheet": sheet}
+    return read_groups(text, data, len(known), known, ignore_case=ignore_case, named=named, **how)
 
 
 def _attribute(nodes: dict[str, dict[str, Any]], name: str, given: str, path: Path) -> dict[str, Any]:

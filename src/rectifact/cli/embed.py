@@ -230,7 +230,7 @@ def embed(
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         names = None if in_chunks else matrix.rows
-        groups = None if colour_by is None else read_groups(colour_by, data, n_samples, names).values
+        groups = None if colour_by is None else read_groups(colour_by, data, n_samples, names, sheet=sheet).values
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)

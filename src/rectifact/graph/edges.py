@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.graph.mistaken import check_not_edges
 from rectifact.io.columns import Options, View, is_no_weight
+from rectifact.io.edge_columns import one_numbering
 from rectifact.io.frames import Frame
 from rectifact.io.graphs import nearly_equal
 from rectifact.io.listed import likely_edges
@@ -60,7 +61,11 @@ def read_graph(
     if names is None:
         check_not_edges(table)
         return None
-    found = from_edges(*(table.get_column(name).to_numpy() for name in names), sort=False)
+    columns = [table.get_column(name).to_numpy() for name in names]
+    found = from_edges(*columns, sort=False)
+    what, cure = one_numbering(list(map(str, names)), *columns[:2])
+    if what:
+        warnings.warn(FitWarning(f"{what}.", f"{cure[0].upper()}{cure[1:]}."), stacklevel=5)
     said = nearly_equal(sorted(node for node in found[1] if isinstance(node, str)))
     if said:
         cure = "Correct them first if they are the same, for example with .str.strip().str.lower()."

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import InputError, count
 from rectifact.io.all_rows import AllRows
 from rectifact.io.columns import Plan, listing, quoted, word
-from rectifact.io.edge_columns import WEIGHTS
+from rectifact.io.edge_columns import WEIGHTS, one_numbering
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.graphs import edge_remarks
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
@@ -123,7 +123,9 @@ def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any
     if len(plan.columns) > 2 and frame.named and word(plan.columns[2]) not in WEIGHTS:
         weights += f" (without them: --drop {quoted(plan.columns[2])})"
     edges = tuple(table[name].to_numpy() for name in table)
-    remarks = [*edge_remarks(*edges[:2]), *(weight_remarks(plan.columns[2], edges[2]) if len(edges) > 2 else [])]
+    merged = ": ".join(filter(None, one_numbering(plan.columns, *edges[:2]))) if frame.named else ""
+    remarks = [*[merged] * bool(merged), *edge_remarks(*edges[:2])]
+    remarks += weight_remarks(plan.columns[2], edges[2]) if len(edges) > 2 else []
     frame = replace(frame, remarks=(*remarks, *frame.remarks))
     ends = " and ".join(map(repr, plan.columns[:2]))
     return edges, sentence(frame, plan, f"Edges read from the columns {ends}, {weights}")

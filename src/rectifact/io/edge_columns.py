@@ -1,6 +1,10 @@
 """What to say about a table of which somebody says that it is a graph, where its columns leave open how."""
 
+import re
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from rectifact.core.errors import count
 from rectifact.io.columns import WORDS, View, listing, word
@@ -8,6 +12,39 @@ from rectifact.io.tables import is_number
 
 WEIGHTS = {*WORDS["value"], *WORDS["count"], *WORDS["weight"]}
 """Names of columns that say how strong an edge is."""
+
+PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
+THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
+"""Names of columns whose numbers count different things."""
+
+
+def one_numbering(names: Sequence[str], source: Any, target: Any) -> tuple[str, str]:
+    """What is taken for one node where columns of different things hold the same whole numbers, and what to do.
+
+    Examples
+    --------
+    >>> what, cure = one_numbering(["customer_id", "product_id"], ["7", "8"], ["9", "7"])
+    >>> what
+    "'customer_id' 7 and 'product_id' 7 are taken for one node"
+    >>> cure
+    "if they are different things, write the name of the column in front: table['customer_id'] = 'customer_id ' + \
+table['customer_id'].astype(str), and so for 'product_id'"
+    >>> one_numbering(["user_id", "friend_id"], ["7", "8"], ["9", "7"])
+    ('', '')
+    """
+    bare = [re.sub("(id|nr|no|number|key|code|nummer)$", "", word(name)) for name in names[:2]]
+    if not any(one in PEOPLE and other in THINGS for one, other in (bare, bare[::-1])):
+        return "", ""
+    ends = [np.unique(np.asarray(end).astype(str)).tolist() for end in (source, target)]
+    shared = sorted(set(ends[0]) & set(ends[1]), key=lambda text: (len(text), text))
+    if not shared or not all(text.isdecimal() for end in ends for text in end):
+        return "", ""
+    first, second = names[:2]
+    what = f"{first!r} {shared[0]} and {second!r} {shared[0]} are taken for one node"
+    prefixed = f"table[{first!r}] = {first + ' '!r} + table[{first!r}].astype(str)"
+    return what, (
+        f"if they are different things, write the name of the column in front: {prefixed}, and so for {second!r}"
+    )
 
 
 def either(likely: Sequence[str]) -> str:

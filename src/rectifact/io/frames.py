@@ -66,6 +66,7 @@ def read_frame(
     sheet: str | None = None,
     spaced: bool = False,
     thousands: str | None = None,
+    several: str = "Say which to read with --sheet.",
 ) -> Frame:
     """Read a table; the ending of its name shows the format.
 
@@ -81,12 +82,14 @@ def read_frame(
         Whether white space separates the columns of a text file, which is found out only for numbers.
     thousands : str or None, default None
         What separates the thousands of numbers in a text file, ``"none"`` if nothing does; None finds out, or asks.
+    several : str
+        What to do about a workbook with several sheets where ``sheet`` is None.
     """
     suffix = text_suffix(path)
     if suffix == ".parquet":
         return _read_parquet(path)
     if suffix in {".xlsx", ".xlsm"}:
-        return _read_excel(path, header, sheet)
+        return _read_excel(path, header, sheet, several)
     if suffix in {".json", ".jsonl", ".ndjson"}:
         return _read_json(path)
     with reading(path, "TSV" if suffix == ".tsv" else "CSV"):
@@ -246,7 +249,7 @@ def _read_parquet(path: Path) -> Frame:
     return Frame(path, table, lambda name: plain_texts(table.column(name).to_pylist()), True, index)
 
 
-def _read_excel(path: Path, header: bool | None, sheet: str | None) -> Frame:
+def _read_excel(path: Path, header: bool | None, sheet: str | None, several: str) -> Frame:
     if find_spec("openpyxl") is None:
         raise missing_extra("Reading an Excel workbook", "openpyxl", "excel", "or save it as CSV UTF-8")
     from openpyxl import load_workbook
@@ -260,7 +263,7 @@ def _read_excel(path: Path, header: bool | None, sheet: str | None) -> Frame:
     filled = [name for name, cells in sheets.items() if cells]
     if sheet is None and len(filled) != 1:
         has = f"sheets {', '.join(map(repr, filled))}" if filled else "no sheet with data"
-        raise InputError(f"{str(path)!r} has {has}.", "Say which to read with --sheet." if filled else "Check it.")
+        raise InputError(f"{str(path)!r} has {has}.", several if filled else "Check it.")
     name = filled[0] if sheet is None else sheet
     if name not in filled:
         raise InputError(

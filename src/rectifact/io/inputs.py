@@ -32,7 +32,7 @@ from rectifact.io.kinds import find_kind, find_list
 from rectifact.io.matrices import NamedMatrix, as_floats, read_matrix, read_names, shape_said, turned
 from rectifact.io.nested import PREPARED
 from rectifact.io.single_cell import has_barcodes, holds_10x, read_10x
-from rectifact.io.spelling import spelt_alike
+from rectifact.io.spelling import composed, spelt_alike
 from rectifact.io.stray_texts import refuse_stray_texts, without_texts
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 from rectifact.io.triples import negatives_set_to_0, refuse_options_of_triples, settled
@@ -326,7 +326,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         listed = plan.kind == "triples"
         unnamed = (1.0 if request.options.drop_unnamed else FEW_UNNAMED) if listed and purpose == "embed" else 0.0
         table, remarks = pairs(frame, plan, bool(request.missing and listed), request.options.split, unnamed)
-        frame = replace(frame, remarks=(*remarks, *frame.remarks))
+        table, alike = (table, []) if listed else composed(table)
+        frame = replace(frame, remarks=(*remarks, *alike, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)
             return Input(said, edges=edges)

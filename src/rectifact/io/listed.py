@@ -13,11 +13,22 @@ from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, lis
 from rectifact.io.edge_columns import WEIGHTS, either, not_square, varied
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
+from rectifact.io.text import text_suffix
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
 MOST_GROUPS = 100  # different values of a column of known groups
-WITH_GROUPS = {".csv", ".tsv", ".parquet"}  # files of which a column can be known groups
+WITH_GROUPS = {
+    ".csv",
+    ".tsv",
+    ".tab",
+    ".parquet",
+    ".xlsx",
+    ".xlsm",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+}  # files of which a column can be known groups
 VALUES = {*WORDS["value"], *WORDS["count"]}
 PAYLOAD = re.compile("((file|message)?size|length)(in)?(bytes|[kmg]i?b)?|bytes")
 """Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
@@ -122,7 +133,7 @@ def likely_edges(view: View) -> list[str]:
 
 def to_compare(view: View, texts: Sequence[str]) -> str:
     """How to compare clusters of points with the first of these columns that may hold known groups, if there is one."""
-    if view.purpose != "cluster" or view.options.graph or view.frame.path.suffix.lower() not in WITH_GROUPS:
+    if view.purpose != "cluster" or view.options.graph or text_suffix(view.frame.path) not in WITH_GROUPS:
         return ""
     groups = [name for name in texts if is_name(view.type(name)) and ":" not in name and _are_groups(view, name)]
     return f" To compare the clusters with {groups[0]!r}, add --truth {quoted(groups[0])}." if groups else ""

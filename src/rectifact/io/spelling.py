@@ -1,6 +1,7 @@
 """Names in tables that differ only in capitals or spaces, as one."""
 
 from collections.abc import Iterable, Sequence
+from unicodedata import normalize
 
 import pandas as pd
 
@@ -57,3 +58,30 @@ def spelt_alike(table: pd.DataFrame, titles: Sequence[str], ignore_case: bool) -
         before, after = count(len(named[i]), "name"), count(len(spelt), "name")
         remarks.append(f"capitals and spaces of {titles[i]!r} ignored: {before} before, {after} after")
     return table, remarks or ["no names differ only in capitals or spaces"]
+
+
+def composed(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Edges whose nodes are one where their names are the same text, with letters composed or not, and a remark.
+
+    Examples
+    --------
+    >>> found, said = composed(pd.DataFrame({0: ["M\u00fcller", "Ann"], 1: ["Ann", "Mu\u0308ller"]}))
+    >>> found[1].tolist(), said
+    (['Ann', 'Müller'], ["1 name, such as 'Müller', has two Unicode spellings and is taken for one node"])
+    """
+    names = set(pd.unique(pd.concat([table[0], table[1]])))
+    written: dict[str, list[str]] = {}
+    for name in names:
+        if not name.isascii():
+            written.setdefault(normalize("NFC", name), []).append(name)
+    several = {one: same for one, same in written.items() if len(same) > 1}
+    if not several:
+        return table, []
+    spelt = {name: one for one, same in several.items() for name in same}
+    is_one = "has two Unicode spellings and is taken for one node"
+    are_one = "have two Unicode spellings and are each taken for one node"
+    said = f"{count(len(several), 'name')}, such as {min(several)!r}, {is_one if len(several) == 1 else are_one}"
+    merged = table.copy()
+    for end in (0, 1):
+        merged[end] = table[end].map(lambda name: spelt.get(name, name))
+    return merged, [said]
