@@ -365,9 +365,9 @@ def test_the_reason_names_the_rule_that_decided() -> None:
     curve.scores = {1: np.zeros(400), 3: np.full(400, 0.985), 4: np.ones(400), 8: np.full(400, 0.999)}
     assert curve.smallest() == 3
     kept = "3 is the smallest number that keeps at least 98% of what the best score, that of 4, gains over one one"
-    assert _reason(trial, curve, 3, 3) == f"{kept}: more several gain too little to matter."
+    assert _reason(trial, curve, 3, 3, 1) == f"{kept}: more several gain too little to matter."
     curve.scores[3] = np.full(400, 0.998) + noise - noise.mean()
-    assert "cannot be told from the best one" in _reason(trial, curve, 3, 3)
+    assert "cannot be told from the best one" in _reason(trial, curve, 3, 3, 1)
 
 
 def test_only_the_numbers_that_were_asked_for_are_chosen() -> None:

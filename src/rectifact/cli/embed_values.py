@@ -110,10 +110,16 @@ def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
     values, ways = X[:, column] * unit, []
     if matrix.rows is None and len(np.unique(values)) == len(X) and np.allclose(values, np.round(values)):
         ways.append(f"--id-column {name} if it names the rows")
-    if spreads is None and largest_column(scaled(matrix, "standard")[0].X)[1] == 0.0:
+    if spreads is None and not _still_largest(matrix, column):
         ways.append("--scale standard, which divides each column by its spread")
     leave = f"eave it out with --drop {name}."
     return f"Use {', or '.join(ways)}, or l{leave}" if ways else f"L{leave}"
+
+
+def _still_largest(matrix: Any, column: int) -> bool:
+    """Whether a column holds most of the squares even if each is divided by its spread, as it is far from 0."""
+    largest, share = largest_column(scaled(matrix, "standard")[0].X)
+    return largest == column and share > 0
 
 
 def differ_much(X: Any) -> bool:
