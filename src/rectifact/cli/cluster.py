@@ -185,16 +185,16 @@ def cluster(
         check_table_name(out)
     outcome = Outcome(report, save, as_json, graph or data)
     outcome.check(out, [data, graph, known])
-    as_graph = graph is not None
+    as_graph, path = graph is not None, Path(str(graph or data))
     drop = drop if as_graph or data is None else dropped(drop, truth, data)
     source = Reading(triples, None, id_column, rows, columns, drop, transpose, table, header, sheet, graph=as_graph)
     source = replace(source, weight=weight, split=split, thousands=thousands)
     source.check(in_chunks=False)
     if known is not None:
         options.check_known(context, USED, "clusters", "nodes or points")
-        apply_saved(known, source, Path(str(graph or data)), out, outcome, ignore_case)
+        apply_saved(known, source, path, out, outcome, ignore_case)
         return
-    X, names, title, affinity, features, named = _read(source, Path(str(graph or data)))
+    X, names, title, affinity, features, named = _read(source, path)
     what = "node" if affinity == "precomputed" else "point"
     if ignore_case:
         X, names = _as_one(X, names, what)
@@ -202,9 +202,7 @@ def cluster(
     if alike:
         say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
     check_possible(how_many, len(names), what)
-    groups = (
-        None if truth is None else read_truth(truth, Path(str(graph or data)), names, what, ignore_case, named, sheet)
-    )
+    groups = None if truth is None else read_truth(truth, path, names, what, ignore_case, named, sheet)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
