@@ -61,9 +61,9 @@ def read_graph(
     if names is None:
         check_not_edges(table)
         return None
-    columns = [table.get_column(name).to_numpy() for name in names]
-    found = from_edges(*columns, sort=False)
-    what, cure = one_numbering(list(map(str, names)), *columns[:2])
+    ends = [table.get_column(name).to_numpy() for name in names]
+    found = from_edges(*ends, sort=False)
+    what, cure = one_numbering(list(map(str, names)), *ends[:2])
     if what:
         warnings.warn(FitWarning(f"{what}.", f"{cure[0].upper()}{cure[1:]}."), stacklevel=5)
     said = nearly_equal(sorted(node for node in found[1] if isinstance(node, str)))

@@ -18,17 +18,8 @@ from rectifact.io.text import text_suffix
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
 MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
 MOST_GROUPS = 100  # different values of a column of known groups
-WITH_GROUPS = {
-    ".csv",
-    ".tsv",
-    ".tab",
-    ".parquet",
-    ".xlsx",
-    ".xlsm",
-    ".json",
-    ".jsonl",
-    ".ndjson",
-}  # files of which a column can be known groups
+# files of which a column can be known groups
+WITH_GROUPS = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}
 VALUES = {*WORDS["value"], *WORDS["count"]}
 PAYLOAD = re.compile("((file|message)?size|length)(in)?(bytes|[kmg]i?b)?|bytes")
 """Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
