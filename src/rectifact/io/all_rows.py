@@ -51,12 +51,17 @@ class AllRows:
           id  date  topic1  words  residual  clear
         0  a   May     0.0      0       NaN  False
         1  b  June     1.0      3       0.5   True
+        >>> AllRows(np.array(["a", "b"]), [1]).put(pd.DataFrame({"id": ["b"], "language": ["german"]}))
+          id language
+        0  a      NaN
+        1  b   german
         """
         first, *others = table.columns
         whole = {first: self.names, **self.beside}
         for name in others:
             values = table[name]
             unknown = values.isna().any() or name in {"largest_topic", "known_words", "residual"}
+            unknown |= not pd.api.types.is_numeric_dtype(values)  # texts, such as a language
             placed = values.set_axis(list(self.documents)).reindex(range(len(self.names)))
             whole[name] = placed if unknown else pd.Series(self.spread(values.to_numpy()))
         return pd.DataFrame(whole)
