@@ -220,17 +220,22 @@ def test_gold_labels_that_differ_are_named(run, files):
     assert f"The task '{first}' has several gold labels, " in said.err
 
 
-@pytest.mark.parametrize("command", ["evaluate", "agree"])
-@pytest.mark.parametrize("wide", [False, True])
-def test_tasks_of_people_are_found_by_their_values(run, tmp_path, monkeypatch, command, wide):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    ids = np.arange(1, 101)
-    grades = pd.DataFrame({name: rng.integers(1, 6, 100) for name in ["gpt", "claude", "gemini"]})
+def write_grades(ids, wide, rng):
+    """Grades that three judges gave to these conversations, written to judges.csv."""
+    grades = pd.DataFrame({name: rng.integers(1, 6, len(ids)) for name in ["gpt", "claude", "gemini"]})
     table = pd.concat([pd.Series(ids, name="conversation_id"), grades], axis=1)
     if not wide:
         table = table.melt("conversation_id", var_name="judge", value_name="score")
     table.to_csv("judges.csv", index=False)
+    return grades
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_tasks_of_people_are_found_by_their_values(run, tmp_path, monkeypatch, command, wide):
+    monkeypatch.chdir(tmp_path)
+    rng, ids = np.random.default_rng(0), np.arange(1, 101)
+    write_grades(ids, wide, rng)
     who = np.repeat(["Zoë Müller", "Smith, Ann"], 40)
     people = pd.DataFrame({"which": np.tile(ids[:40], 2), "rater_name": who, "stars": rng.integers(1, 6, 80)})
     people.to_json("people.jsonl", orient="records", lines=True)
@@ -248,13 +253,8 @@ def test_tasks_of_people_are_found_by_their_values(run, tmp_path, monkeypatch, c
 @pytest.mark.parametrize("wide", [False, True])
 def test_tasks_of_gold_labels_are_found_by_their_values(run, tmp_path, monkeypatch, command, wide):
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    ids = np.arange(2001, 2101)
-    grades = pd.DataFrame({name: rng.integers(1, 6, 100) for name in ["gpt", "claude", "gemini"]})
-    table = pd.concat([pd.Series(ids, name="conversation_id"), grades], axis=1)
-    if not wide:
-        table = table.melt("conversation_id", var_name="judge", value_name="score")
-    table.to_csv("judges.csv", index=False)
+    rng, ids = np.random.default_rng(0), np.arange(2001, 2101)
+    grades = write_grades(ids, wide, rng)
     gold = pd.DataFrame({"which": ids[:40], "final": grades["gpt"][:40], "drawn": 0.5})
     gold[["which", "final"]].to_csv("gold.csv", index=False)
     asked = {"evaluate": ["--ordinal"], "labels": ["-o", "out.csv"], "rate": ["--mean"]}[command]

@@ -112,8 +112,8 @@ def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
         ways.append(f"--id-column {name} if it names the rows")
     if spreads is None and not _still_largest(matrix, column):
         ways.append("--scale standard, which divides each column by its spread")
-    leave = f"eave it out with --drop {name}."
-    return f"Use {', or '.join(ways)}, or l{leave}" if ways else f"L{leave}"
+    it_out = f"it out with --drop {name}."
+    return f"Use {', or '.join(ways)}, or leave {it_out}" if ways else f"Leave {it_out}"
 
 
 def _still_largest(matrix: Any, column: int) -> bool:

@@ -118,10 +118,10 @@ def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> l
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
     names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are on average{than}"
     chart = ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)
-    return [chart, *([] if len(shifts) == len(found.shifts) else [_shift_table(found, than)])]
+    return [chart, *([] if len(shifts) == len(found.shifts) else [_shift_table(found, found.shifts, than)])]
 
 
-def _shift_table(found: Biases, than: str) -> Table:
+def _shift_table(found: Biases, shifts: pd.DataFrame, than: str) -> Table:
     """How much too high each worker grades in each group of tasks."""
     columns = [
         Column("worker"),
@@ -138,7 +138,7 @@ def _shift_table(found: Biases, than: str) -> Table:
             *(round(row[name], 2) for name in ("shift", "low", "high")),
             *(int(row["labels"]), row["against"]),
         ]
-        for row in ([] if found.shifts is None else found.shifts.to_dict("records"))
+        for row in shifts.to_dict("records")
     ]
     return Table(f"How much too high grades are by group{than}", columns, rows, folded=True)
 
