@@ -27,11 +27,13 @@ from rectifact.kernels.penalty import Penalty
 ROWS, ROW_COLUMNS, COLUMN_COLUMNS = 64, 32, 64
 """Tile sizes that were fastest on an H200 for 70,000 x 784 and 8,192 x 65,536 at rank 64."""
 
-ROW_REGISTERS, STORING_REGISTERS = 168, 144
-"""With so few registers for a thread three programs share a multiprocessor, and with as many as Triton takes two."""
+ROW_REGISTERS, COLUMN_REGISTERS = 168, 200
+"""Limits on the registers of a thread: without them, fewer programs would share a multiprocessor."""
 
-STORING_COLUMNS, STORED_ROWS, STORED_COLUMNS = 16, 32, 64
-PROGRAMS_PER_MULTIPROCESSOR = 4
+STORED_ROWS, STORED_COLUMNS = 32, 64
+ROW_PROGRAMS, COLUMN_PROGRAMS = 6, 4
+"""Programs for each multiprocessor; where there are fewer tiles, rows or columns are shared out among programs."""
+
 MOST_STORED, MOST_STORED_COLUMNS = 2**30, 8192
 """Bytes and columns of a Z that is stored: pieces of longer rows lie far apart, and cost more than they save."""
 
@@ -140,22 +142,22 @@ def nmd_row_products(
     """
     (n, d), r = X.shape, A.high.shape[1]
     blocks = triton.cdiv(n, ROWS)
-    products = torch.empty((n, r), dtype=torch.float32, device=X.device)
-    sums = torch.empty((blocks, 3), dtype=torch.float32, device=X.device)
-    columns, registers = (ROW_COLUMNS, ROW_REGISTERS) if Z is None else (STORING_COLUMNS, STORING_REGISTERS)
+    columns_each, shares = _shares(d, ROW_COLUMNS, triton.cdiv(ROW_PROGRAMS * _processors(X), blocks))
+    parts = torch.empty((shares, n, r), dtype=torch.float32, device=X.device)
+    sums = torch.empty((shares * blocks, 3), dtype=torch.float32, device=X.device)
     with torch.cuda.device(X.device):
-        row_kernel[(blocks,)](
-            *(X, *A, *B, products, sums, *(Z or (None, None)), sigma, n, d, r),
+        row_kernel[(blocks, shares)](
+            *(X, *A, *B, parts, sums, *(Z or (None, None)), sigma, n, d, r, columns_each),
             BM=ROWS,
-            BN=columns,
+            BN=ROW_COLUMNS,
             R=_padded(r),
             BINARY=binary,
             MISSING=missing,
             STORE=Z is not None,
             num_stages=3,
-            maxnreg=registers,
+            maxnreg=ROW_REGISTERS,
         )
-    return products, sums.sum(dim=0, dtype=torch.float64)
+    return parts[0] if shares == 1 else parts.sum(dim=0), sums.sum(dim=0, dtype=torch.float64)
 
 
 def _processors(X: Any) -> int:
@@ -173,7 +175,7 @@ def nmd_column_products(X: Any, A: Halves, B: Halves, W: Halves, sigma: Any, bin
     """``W' Z`` of shape (r, d), for weights W of shape (n, r) and the Z of :func:`nmd_row_products`."""
     (n, d), r = X.shape, A.high.shape[1]
     blocks = triton.cdiv(d, COLUMN_COLUMNS)
-    rows_each, shares = _shares(n, ROWS, triton.cdiv(PROGRAMS_PER_MULTIPROCESSOR * _processors(X), blocks))
+    rows_each, shares = _shares(n, ROWS, triton.cdiv(COLUMN_PROGRAMS * _processors(X), blocks))
     parts = torch.empty((shares, r, d), dtype=torch.float32, device=X.device)
     with torch.cuda.device(X.device):
         column_kernel[(blocks, shares)](
@@ -184,6 +186,7 @@ def nmd_column_products(X: Any, A: Halves, B: Halves, W: Halves, sigma: Any, bin
             BINARY=binary,
             MISSING=missing,
             num_stages=2,
+            maxnreg=COLUMN_REGISTERS,
         )
     return parts.sum(dim=0)
 

@@ -2,17 +2,18 @@
 # mypy: allow-untyped-defs, allow-incomplete-defs
 # Triton accepts no annotations but its own.
 
+from math import log
+
 import triton
 import triton.language as tl
-from triton.language.extra.libdevice import fast_dividef, fast_logf
 
-from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI, ROOT_2PI
+from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
 
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
 SHIFT = tl.constexpr(MOMENT_SHIFT)
-ONE_OVER_ROOT = tl.constexpr(1 / ROOT_2PI)
 LOG_ROOT = tl.constexpr(LOG_ROOT_2PI)
+BITS = tl.constexpr(1 / log(2))
 
 
 @triton.jit
@@ -26,10 +27,26 @@ def halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def _reciprocal(x):
+    """``1 / x`` by the one instruction that the device has for it; subnormal numbers count as 0, here and below."""
+    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
+def _power_of_two(x):
+    return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
+def _binary_logarithm(x):
+    return tl.inline_asm_elementwise("lg2.approx.ftz.f32 $0, $1;", "=f,f", [x], tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
 def _moments(a):
     """``truncated_moments`` in single precision: h, d and log Phi(-a)."""
     b = tl.abs(a)
-    s = fast_dividef(1.0, b + SHIFT)
+    s = _reciprocal(b + SHIFT)
     t = 1.0 - 2.0 * SHIFT * s
     p = C12 * t + C11
     p = p * t + C10
@@ -44,16 +61,17 @@ def _moments(a):
     p = p * t + C1
     p = p * t + C0
     e = b + p * s
-    exponent = 0.5 * b * b
-    mills = fast_dividef(e, 1.0 + b * e)
-    bell = tl.exp(-exponent) * ONE_OVER_ROOT
-    rest = 1.0 - bell * mills
+    whole = 1.0 + b * e
+    log_bell = b * b * (-0.5 * BITS) - LOG_ROOT * BITS
+    bell = _power_of_two(log_bell)
     positive = a >= 0
-    r = fast_dividef(1.0, tl.where(positive, e, rest))
-    h = tl.where(positive, b + r, bell * r)
+    part = tl.where(positive, e, whole - bell * e)
+    r = _reciprocal(part)
+    h = tl.where(positive, b + r, bell * whole * r)
     d = tl.where(positive, r, h + b)
-    # The fast logarithm of the device: the accurate one takes many instructions, and sums agree to 1e-7 with this one.
-    log_tail = fast_logf(tl.where(positive, mills, rest)) - tl.where(positive, LOG_ROOT + exponent, 0.0)
+    # The tail is bell / h everywhere, but below 0 only part / whole keeps its figures.
+    logarithm = _binary_logarithm(tl.where(positive, h, part * _reciprocal(whole)))
+    log_tail = tl.where(positive, log_bell - logarithm, logarithm) * (1 / BITS)
     return h, d, log_tail
 
 
@@ -87,6 +105,14 @@ def _latent(theta, x, sigma, inside, BINARY: tl.constexpr, MISSING: tl.constexpr
 
 
 @triton.jit
+def _split(z):
+    """``halves`` of a tile; bits are added and cut off, as the device rounds single numbers to bfloat16 slowly."""
+    bits = (z.to(tl.int32, bitcast=True) + 0x8000) & -65536
+    high = (bits >> 16).to(tl.int16).to(tl.bfloat16, bitcast=True)
+    return high, (z - bits.to(tl.float32, bitcast=True)).to(tl.bfloat16)
+
+
+@triton.jit
 def _dot(a_high, a_low, b_high, b_low, total):
     """``total`` plus the product in three terms, the small ones first."""
     total = tl.dot(a_low, b_high, total)
@@ -101,7 +127,7 @@ def row_kernel(
     A_low,
     B_high,
     B_low,
-    ZB,
+    parts,
     sums,
     Z_high,
     Z_low,
@@ -109,6 +135,7 @@ def row_kernel(
     n,
     d,
     r,
+    columns_each,
     BM: tl.constexpr,
     BN: tl.constexpr,
     R: tl.constexpr,
@@ -116,8 +143,9 @@ def row_kernel(
     MISSING: tl.constexpr,
     STORE: tl.constexpr,
 ):
-    """``Z B'`` for BM rows, and the sums over them; with STORE also Z."""
+    """``Z B'`` for BM rows over one share of the columns, and the sums over them; with STORE also Z."""
     block = tl.program_id(0)
+    share = tl.program_id(1)
     sigma = tl.load(sigma_at)
     rows = block * BM + tl.arange(0, BM)
     ranks = tl.arange(0, R)
@@ -129,7 +157,7 @@ def row_kernel(
     likelihood = tl.zeros((BM,), tl.float32)
     slope = tl.zeros((BM,), tl.float32)
     curvature = tl.zeros((BM,), tl.float32)
-    for start in range(0, d, BN):
+    for start in range(share * columns_each, tl.minimum((share + 1) * columns_each, d), BN):
         columns = start + tl.arange(0, BN)
         some = (ranks[:, None] < r) & (columns[None, :] < d)
         b_high = tl.load(B_high + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
@@ -139,8 +167,7 @@ def row_kernel(
         x = tl.load(X + at, mask=inside, other=0.0)
         theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
         z, log_p, first, second = _latent(theta, x, sigma, inside, BINARY, MISSING)
-        z_high = z.to(tl.bfloat16)
-        z_low = (z - z_high.to(tl.float32)).to(tl.bfloat16)
+        z_high, z_low = _split(z)
         if STORE:
             tl.store(Z_high + at, z_high, mask=inside)
             tl.store(Z_low + at, z_low, mask=inside)
@@ -148,10 +175,11 @@ def row_kernel(
         likelihood += tl.sum(log_p, axis=1)
         slope += tl.sum(first, axis=1)
         curvature += tl.sum(second, axis=1)
-    tl.store(ZB + places, products, mask=mine)
-    tl.store(sums + block * 3, tl.sum(likelihood, axis=0))
-    tl.store(sums + block * 3 + 1, tl.sum(slope, axis=0))
-    tl.store(sums + block * 3 + 2, tl.sum(curvature, axis=0))
+    tl.store(parts + share.to(tl.int64) * n * r + places, products, mask=mine)
+    own = sums + (share * tl.num_programs(0) + block) * 3
+    tl.store(own, tl.sum(likelihood, axis=0))
+    tl.store(own + 1, tl.sum(slope, axis=0))
+    tl.store(own + 2, tl.sum(curvature, axis=0))
 
 
 @triton.jit
@@ -220,7 +248,6 @@ def column_kernel(
         x = tl.load(X + rows[:, None].to(tl.int64) * d + columns[None, :], mask=inside, other=0.0)
         theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
         z, _, _, _ = _latent(theta, x, sigma, inside, BINARY, MISSING)
-        z_high = z.to(tl.bfloat16)
-        z_low = (z - z_high.to(tl.float32)).to(tl.bfloat16)
+        z_high, z_low = _split(z)
         products = _dot(tl.trans(w_high), tl.trans(w_low), z_high, z_low, products)
     tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products, mask=some)
