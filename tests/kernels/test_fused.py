@@ -48,12 +48,12 @@ def test_products_equal_the_reference(n, d, r, missing, binary):
     Z, sums = reference.nmd_e_step(X, A @ B, 0.7, binary)
     X, A, B, W, sigma = (torch.tensor(array, dtype=torch.float32, device="cuda") for array in (X, A, B, W, 0.7))
     fused = kernels.nmd_form(operand(X), r, "likelihood")
-    factors = fused.halves(A), fused.halves(B)
+    factors = fused.halves(A, sigma), fused.halves(B)
     rows, found = fused.nmd_row_products(X, *factors, sigma, binary, missing > 0)
     columns = fused.nmd_column_products(X, *factors, fused.halves(W), sigma, binary, missing > 0)
     stored = fused.Halves(*(torch.empty_like(X, dtype=torch.bfloat16) for _ in range(2)))
     fused.nmd_row_products(X, *factors, sigma, binary, missing > 0, stored)
-    again = fused._stored_products(stored, fused.halves(W))
+    again = fused._stored_products(stored, fused.halves(W), sigma)
     by_columns = W.cpu().double().numpy().T @ Z
     for got, wanted in ((rows, Z @ B.cpu().double().numpy().T), (columns, by_columns), (again, by_columns)):
         assert np.linalg.norm(got.cpu().numpy() - wanted) <= 1e-5 * np.linalg.norm(wanted)

@@ -9,7 +9,7 @@ from rectifact.core.arrays import to_host, to_like
 from rectifact.core.operand import operand
 from rectifact.core.validation import check_matrix
 from rectifact.kernels import nmd_e_step, nmd_nearest, nmd_newton, nmd_sweep, reference
-from rectifact.kernels.truncated import truncated_moments
+from rectifact.kernels.truncated import COEFFICIENTS_DEVICE, SHIFT, truncated_moments
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,14 @@ def test_moments_are_exact(points, dtype, tolerance):
         for value, true in zip(ours, truth, strict=True):
             assert np.isfinite(value)
             assert abs(mp.mpf(float(value)) - true) <= tolerance * abs(true) + 1.1 * tiny, point
+
+
+def test_the_short_series_of_the_device_is_exact_enough(points):
+    a = points[points >= 0].astype(np.float32)
+    s = 1 / (a + np.float32(SHIFT))
+    d = 1 / (a + s * np.polynomial.polynomial.polyval(s, np.array(COEFFICIENTS_DEVICE, np.float32)))
+    assert d.dtype == np.float32
+    assert_allclose(d, [float(moments[1]) for moments in exact(a)], rtol=2e-6)
 
 
 def test_variances_are_never_negative(points):

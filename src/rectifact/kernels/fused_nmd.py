@@ -47,12 +47,12 @@ class Halves(NamedTuple):
     low: Any
 
 
-def halves(matrix: Any) -> Halves:
-    """Split a float32 matrix; the remainder is below 2^-16 of each entry."""
+def halves(matrix: Any, unit: Any = None) -> Halves:
+    """Split a float32 matrix, divided by ``unit`` if there is one; the remainder is below 2^-16 of each entry."""
     matrix = matrix.contiguous()
     parts = Halves(*(torch.empty_like(matrix, dtype=torch.bfloat16) for _ in range(2)))
     with torch.cuda.device(matrix.device):
-        halves_kernel[(triton.cdiv(matrix.numel(), BLOCK),)](matrix, *parts, matrix.numel(), BLOCK=BLOCK)
+        halves_kernel[(triton.cdiv(matrix.numel(), BLOCK),)](matrix, unit, *parts, matrix.numel(), BLOCK=BLOCK)
     return parts
 
 
@@ -70,7 +70,7 @@ def nmd_sweep(
     """:func:`rectifact.kernels.tiled_nmd.nmd_sweep` of the likelihood; each product makes the tiles of Z again."""
     system, shift = (B @ B.T, None) if penalty is None else penalty.row_system(B @ B.T, sigma)
     inverse = _beside(lambda: gram_inverse(system))
-    binary, factors, Z = link == "binary", (halves(A), halves(B)), _room_for(X.data)
+    binary, factors, Z = link == "binary", (halves(A, sigma), halves(B)), _room_for(X.data)
     products, sums = nmd_row_products(X.data, *factors, sigma, binary, missing, Z)
     new = (products if shift is None else products + shift) @ inverse()
     system = new.T @ new if penalty is None else penalty.column_matrix(new.T @ new, sigma)
@@ -78,7 +78,7 @@ def nmd_sweep(
     if Z is None:
         products = nmd_column_products(X.data, *factors, halves(new), sigma, binary, missing)
     else:
-        products = _stored_products(Z, halves(new))
+        products = _stored_products(Z, halves(new), sigma)
     if penalty is not None:
         products = penalty.column_products(products, B, sigma)
         sums = penalty.less_columns(penalty.less_rows(sums, A), B, sigma)
@@ -124,7 +124,7 @@ def nmd_row_products(
     X : float32 tensor of shape (n, d)
         On a CUDA device: zero, positive, or NaN where an entry is missing.
     A, B : Halves of shape (n, r) and (r, d)
-        Factors of Theta.
+        Factors of Theta / sigma.
     sigma : float32 tensor of one number
         Standard deviation of the noise.
     binary : bool
@@ -132,7 +132,7 @@ def nmd_row_products(
     missing : bool
         Whether entries may be NaN; False is faster.
     Z : Halves of shape (n, d), default None
-        Where Z is stored, if it is.
+        Where Z / sigma is stored, if it is.
 
     Returns
     -------
@@ -191,15 +191,15 @@ def nmd_column_products(X: Any, A: Halves, B: Halves, W: Halves, sigma: Any, bin
     return parts.sum(dim=0)
 
 
-def _stored_products(Z: Halves, W: Halves) -> Any:
-    """:func:`nmd_column_products` from a stored Z."""
+def _stored_products(Z: Halves, W: Halves, sigma: Any) -> Any:
+    """:func:`nmd_column_products` from a stored Z / sigma."""
     (n, d), r = Z.high.shape, W.high.shape[1]
     blocks = triton.cdiv(d, STORED_COLUMNS)
     rows_each, shares = _shares(n, STORED_ROWS, triton.cdiv(2 * _processors(Z.high), blocks))
     parts = torch.empty((shares, r, d), dtype=torch.float32, device=Z.high.device)
     with torch.cuda.device(Z.high.device):
         stored_kernel[(blocks, shares)](
-            *(*Z, *W, parts, n, d, r, rows_each), BM=STORED_ROWS, BN=STORED_COLUMNS, R=_padded(r), num_stages=4
+            *(*Z, *W, parts, sigma, n, d, r, rows_each), BM=STORED_ROWS, BN=STORED_COLUMNS, R=_padded(r), num_stages=4
         )
     return parts.sum(dim=0)
 

@@ -7,20 +7,22 @@ from math import log
 import triton
 import triton.language as tl
 
-from rectifact.kernels.truncated import COEFFICIENTS_SINGLE, LOG_ROOT_2PI
+from rectifact.kernels.truncated import COEFFICIENTS_DEVICE, LOG_ROOT_2PI
 from rectifact.kernels.truncated import SHIFT as MOMENT_SHIFT
 
-C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12 = (tl.constexpr(value) for value in COEFFICIENTS_SINGLE)
+C0, C1, C2, C3, C4, C5, C6, C7 = (tl.constexpr(value) for value in COEFFICIENTS_DEVICE)
 SHIFT = tl.constexpr(MOMENT_SHIFT)
 LOG_ROOT = tl.constexpr(LOG_ROOT_2PI)
 BITS = tl.constexpr(1 / log(2))
 
 
 @triton.jit
-def halves_kernel(matrix, high, low, size, BLOCK: tl.constexpr):
-    """Numbers in bfloat16, and what that leaves, in bfloat16 again."""
+def halves_kernel(matrix, unit, high, low, size, BLOCK: tl.constexpr):
+    """Numbers divided by ``unit`` in bfloat16, and what that leaves, in bfloat16 again."""
     places = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     values = tl.load(matrix + places, mask=places < size)
+    if unit is not None:
+        values = values / tl.load(unit)
     rounded = values.to(tl.bfloat16)
     tl.store(high + places, rounded, mask=places < size)
     tl.store(low + places, (values - rounded.to(tl.float32)).to(tl.bfloat16), mask=places < size)
@@ -44,22 +46,16 @@ def _binary_logarithm(x):
 
 @triton.jit
 def _moments(a):
-    """``truncated_moments`` in single precision: h, d and log Phi(-a)."""
+    """``truncated_moments`` to 1e-6: h, d and log Phi(-a), the last in bits."""
     b = tl.abs(a)
     s = _reciprocal(b + SHIFT)
-    t = 1.0 - 2.0 * SHIFT * s
-    p = C12 * t + C11
-    p = p * t + C10
-    p = p * t + C9
-    p = p * t + C8
-    p = p * t + C7
-    p = p * t + C6
-    p = p * t + C5
-    p = p * t + C4
-    p = p * t + C3
-    p = p * t + C2
-    p = p * t + C1
-    p = p * t + C0
+    p = C7 * s + C6
+    p = p * s + C5
+    p = p * s + C4
+    p = p * s + C3
+    p = p * s + C2
+    p = p * s + C1
+    p = p * s + C0
     e = b + p * s
     whole = 1.0 + b * e
     log_bell = b * b * (-0.5 * BITS) - LOG_ROOT * BITS
@@ -69,45 +65,44 @@ def _moments(a):
     r = _reciprocal(part)
     h = tl.where(positive, b + r, bell * whole * r)
     d = tl.where(positive, r, h + b)
-    # The tail is bell / h everywhere, but below 0 only part / whole keeps its figures.
-    logarithm = _binary_logarithm(tl.where(positive, h, part * _reciprocal(whole)))
-    log_tail = tl.where(positive, log_bell - logarithm, logarithm) * (1 / BITS)
+    log_tail = _binary_logarithm(part) - _binary_logarithm(whole) + tl.where(positive, log_bell, 0.0)
     return h, d, log_tail
 
 
 @triton.jit
-def _latent(theta, x, sigma, inside, BINARY: tl.constexpr, MISSING: tl.constexpr):
-    """Tile of Z, and for each entry the log-likelihood with its derivatives in log sigma; NaN is missing.
+def _latent(a, x, sigma, BINARY: tl.constexpr, MISSING: tl.constexpr):
+    """Tile of Z / sigma from one of Theta / sigma, and the log-likelihood in bits with its derivatives in log sigma.
 
-    Outside the matrix theta and x are 0. The derivatives are 0 there as well, and Z is multiplied by factors that are.
+    NaN is missing. Outside the matrix a and x are 0: the derivatives are 0 there, and Z is multiplied by factors that
+    are, but the log-likelihood is that of a zero, one bit.
     """
     positive = x > 0
-    sign = tl.where(positive, -1.0, 1.0) if BINARY else 1.0
-    a = sign * theta * (1.0 / sigma)
-    h, d, log_p = _moments(a)
-    z = -sigma * d * sign
-    first = a * h
-    second = -first * (1.0 + a * d)
-    if not BINARY:
-        rho = x * (1.0 / sigma) - a
-        squared = rho * rho
-        z = tl.where(positive, x, z)
-        log_p = tl.where(positive, -0.5 * squared - (tl.log(sigma) + LOG_ROOT), log_p)
+    side = tl.where(positive, -a, a) if BINARY else a
+    h, d, log_p = _moments(side)
+    first = side * h
+    second = -first * (1.0 + side * d)
+    if BINARY:
+        z = tl.where(positive, d, -d)
+    else:
+        scaled = x * (1.0 / sigma)
+        squared = (scaled - a) * (scaled - a)
+        z = tl.where(positive, scaled, -d)
+        log_p = tl.where(positive, squared * (-0.5 * BITS) - (tl.log(sigma) + LOG_ROOT) * BITS, log_p)
         first = tl.where(positive, squared - 1.0, first)
         second = tl.where(positive, -2.0 * squared, second)
     if MISSING:
         known = x == x
-        z = tl.where(known, z, theta)
+        z = tl.where(known, z, a)
         log_p = tl.where(known, log_p, 0.0)
         first = tl.where(known, first, 0.0)
         second = tl.where(known, second, 0.0)
-    return z, tl.where(inside, log_p, 0.0), first, second
+    return z, log_p, first, second
 
 
 @triton.jit
 def _split(z):
-    """``halves`` of a tile; bits are added and cut off, as the device rounds single numbers to bfloat16 slowly."""
-    bits = (z.to(tl.int32, bitcast=True) + 0x8000) & -65536
+    """``halves`` of a tile; bits are cut off, as the device rounds single numbers to bfloat16 slowly."""
+    bits = z.to(tl.int32, bitcast=True) & -65536
     high = (bits >> 16).to(tl.int16).to(tl.bfloat16, bitcast=True)
     return high, (z - bits.to(tl.float32, bitcast=True)).to(tl.bfloat16)
 
@@ -143,7 +138,7 @@ def row_kernel(
     MISSING: tl.constexpr,
     STORE: tl.constexpr,
 ):
-    """``Z B'`` for BM rows over one share of the columns, and the sums over them; with STORE also Z."""
+    """``Z B'`` for BM rows over one share of the columns, and the sums over them; with STORE also Z / sigma."""
     block = tl.program_id(0)
     share = tl.program_id(1)
     sigma = tl.load(sigma_at)
@@ -157,7 +152,8 @@ def row_kernel(
     likelihood = tl.zeros((BM,), tl.float32)
     slope = tl.zeros((BM,), tl.float32)
     curvature = tl.zeros((BM,), tl.float32)
-    for start in range(share * columns_each, tl.minimum((share + 1) * columns_each, d), BN):
+    begin, end = share * columns_each, tl.minimum((share + 1) * columns_each, d)
+    for start in range(begin, end, BN):
         columns = start + tl.arange(0, BN)
         some = (ranks[:, None] < r) & (columns[None, :] < d)
         b_high = tl.load(B_high + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
@@ -165,8 +161,8 @@ def row_kernel(
         inside = (rows[:, None] < n) & (columns[None, :] < d)
         at = rows[:, None].to(tl.int64) * d + columns[None, :]
         x = tl.load(X + at, mask=inside, other=0.0)
-        theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
-        z, log_p, first, second = _latent(theta, x, sigma, inside, BINARY, MISSING)
+        a = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
+        z, log_p, first, second = _latent(a, x, sigma, BINARY, MISSING)
         z_high, z_low = _split(z)
         if STORE:
             tl.store(Z_high + at, z_high, mask=inside)
@@ -175,7 +171,9 @@ def row_kernel(
         likelihood += tl.sum(log_p, axis=1)
         slope += tl.sum(first, axis=1)
         curvature += tl.sum(second, axis=1)
-    tl.store(parts + share.to(tl.int64) * n * r + places, products, mask=mine)
+    outside = tl.cdiv(end - begin, BN) * BN - (end - begin)
+    likelihood = tl.where(rows < n, likelihood + outside, 0.0) * (1 / BITS)
+    tl.store(parts + share.to(tl.int64) * n * r + places, products * sigma, mask=mine)
     own = sums + (share * tl.num_programs(0) + block) * 3
     tl.store(own, tl.sum(likelihood, axis=0))
     tl.store(own + 1, tl.sum(slope, axis=0))
@@ -184,12 +182,25 @@ def row_kernel(
 
 @triton.jit
 def stored_kernel(
-    Z_high, Z_low, W_high, W_low, parts, n, d, r, rows_each, BM: tl.constexpr, BN: tl.constexpr, R: tl.constexpr
+    Z_high,
+    Z_low,
+    W_high,
+    W_low,
+    parts,
+    sigma_at,
+    n,
+    d,
+    r,
+    rows_each,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    R: tl.constexpr,
 ):
-    """``W' Z`` for BN columns of a stored Z, over one share of the rows."""
+    """``W' Z`` for BN columns of a stored Z / sigma, over one share of the rows."""
     columns = tl.program_id(0) * BN + tl.arange(0, BN)
     share = tl.program_id(1)
     ranks = tl.arange(0, R)
+    sigma = tl.load(sigma_at)
     products = tl.zeros((R, BN), tl.float32)
     for start in range(share * rows_each, tl.minimum((share + 1) * rows_each, n), BM):
         rows = start + tl.arange(0, BM)
@@ -203,7 +214,7 @@ def stored_kernel(
         z_low = tl.load(Z_low + at, mask=inside, other=0.0)
         products = _dot(tl.trans(w_high), tl.trans(w_low), z_high, z_low, products)
     some = (ranks[:, None] < r) & (columns[None, :] < d)
-    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products, mask=some)
+    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products * sigma, mask=some)
 
 
 @triton.jit
@@ -236,18 +247,21 @@ def column_kernel(
     b_high = tl.load(B_high + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
     b_low = tl.load(B_low + ranks[:, None] * d + columns[None, :], mask=some, other=0.0)
     products = tl.zeros((R, BN), tl.float32)
+    # Places from the first row of a tile on fit into 32 bits, and stay the same.
+    own = tl.arange(0, BM)[:, None] * r + ranks[None, :]
+    at = tl.arange(0, BM)[:, None] * d + columns[None, :]
     for start in range(share * rows_each, tl.minimum((share + 1) * rows_each, n), BM):
         rows = start + tl.arange(0, BM)
         mine = (rows[:, None] < n) & (ranks[None, :] < r)
-        places = rows[:, None].to(tl.int64) * r + ranks[None, :]
-        a_high = tl.load(A_high + places, mask=mine, other=0.0)
-        a_low = tl.load(A_low + places, mask=mine, other=0.0)
-        w_high = tl.load(W_high + places, mask=mine, other=0.0)
-        w_low = tl.load(W_low + places, mask=mine, other=0.0)
+        base = tl.cast(start, tl.int64) * r
+        a_high = tl.load(A_high + base + own, mask=mine, other=0.0)
+        a_low = tl.load(A_low + base + own, mask=mine, other=0.0)
+        w_high = tl.load(W_high + base + own, mask=mine, other=0.0)
+        w_low = tl.load(W_low + base + own, mask=mine, other=0.0)
         inside = (rows[:, None] < n) & (columns[None, :] < d)
-        x = tl.load(X + rows[:, None].to(tl.int64) * d + columns[None, :], mask=inside, other=0.0)
-        theta = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
-        z, _, _, _ = _latent(theta, x, sigma, inside, BINARY, MISSING)
+        x = tl.load(X + tl.cast(start, tl.int64) * d + at, mask=inside, other=0.0)
+        a = _dot(a_high, a_low, b_high, b_low, tl.zeros((BM, BN), tl.float32))
+        z, _, _, _ = _latent(a, x, sigma, BINARY, MISSING)
         z_high, z_low = _split(z)
         products = _dot(tl.trans(w_high), tl.trans(w_low), z_high, z_low, products)
-    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products, mask=some)
+    tl.store(parts + (share * r + ranks[:, None]) * d + columns[None, :], products * sigma, mask=some)

@@ -32,6 +32,9 @@ COEFFICIENTS = tuple(_SERIES["double"])
 COEFFICIENTS_SINGLE = tuple(_SERIES["single"])
 """The same in single precision."""
 
+COEFFICIENTS_DEVICE = tuple(_SERIES["device"])
+"""Coefficients of P as a polynomial in 1 / (a + 4) with the least relative error of d, 7e-7; the constant first."""
+
 
 class Truncated(NamedTuple):
     """Inverse Mills ratio h, d = h - a, variance 1 - h d, and log Phi(-a)."""
