@@ -1,8 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -12,6 +15,7 @@ from rectifact.core.monitor import watching
 from rectifact.datasets import load_images, make_dots, make_sprites
 from rectifact.latent import choices
 from rectifact.latent.data import large_values, largest_column
+from rectifact.latent.nmd import expected_rows
 from rectifact.metrics import root_mean_squared_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -133,6 +137,22 @@ def test_latent_objective_is_the_relative_error(planted):
     assert at_theta < 0.06**2
     assert at_theta <= model.history_[-1]["loss"] * (1 + 1e-6)
     assert_allclose(model.inverse_transform(model.embedding_), np.maximum(theta, 0), atol=1e-3)
+
+
+@pytest.mark.parametrize("link", ["relu", "binary"])
+def test_expected_values_are_computed_in_little_memory(link):
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((1000, 3)), rng.standard_normal((3, 300))  # several blocks, the last one is shorter
+    tracemalloc.start()
+    try:
+        found = expected_rows(A, B, 0.7, link)
+        assert tracemalloc.get_traced_memory()[1] < 5 * found.nbytes
+    finally:
+        tracemalloc.stop()
+    theta = A @ B
+    positive = norm.cdf(theta / 0.7)
+    assert_allclose(found, positive if link == "binary" else theta * positive + 0.7 * norm.pdf(theta / 0.7), atol=1e-12)
+    assert expected_rows(A[:0], B, 0.7, link).shape == (0, 300)
 
 
 def test_the_published_algorithm_is_reached_and_passed(planted, fitted):

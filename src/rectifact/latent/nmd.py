@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import inf, log
 from typing import Any
 
-from rectifact.core.arrays import Array, device, eps, namespace, to_like
+from rectifact.core.arrays import Array, device, eps, namespace, rows_at_once, to_like
 from rectifact.core.linalg import merge_roots, root
 from rectifact.core.monitor import Monitor, Row
 from rectifact.core.operand import Operand, operand
@@ -33,6 +33,9 @@ MOST_REJECTED = 6
 
 ROUND, ROUND_TOL = 10, 5e3
 """Sweeps between two updates of the priors, and by how much the loss may change meanwhile, in units of tol."""
+
+ENTRIES_AT_ONCE = 2**15
+"""Entries of the expected matrix that are computed together: the intermediate results fit into the cache."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +243,10 @@ def canonical(model: LatentModel) -> Array:
 
 
 def expected_rows(A: Array, B: Array, sigma: float, link: str) -> Array:
-    """Expectation of X for rows of A; see :func:`expected`."""
-    return expected(A @ B, sigma, link)
+    """Expectation of X for rows of A, computed in blocks of rows; see :func:`expected`."""
+    xp = namespace(A)
+    block = rows_at_once(A, B.shape[1], ENTRIES_AT_ONCE)
+    return xp.concat([expected(A[i : i + block] @ B, sigma, link) for i in range(0, max(A.shape[0], 1), block)])
 
 
 def log_likelihoods(x: Array, theta: Array, sigma: float, link: str) -> Array:
