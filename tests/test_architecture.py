@@ -125,6 +125,7 @@ OTHERS = {
         "panel_bias",
         "panel_evidence",
         "panel_accuracy",
+        "panel_allowance",
         "panel_precision",
         "panel_steps",
         "panel_words",

@@ -162,8 +162,7 @@ def test_twins_get_one_verdict(found, monkeypatch):
 
     for of_lax in (PASSES, TOO_FEW):  # which yields to what the tasks of the other were enough for
         one = said({"a": PASSES, "lax": of_lax}, {"lax": "says 5 too often"})
-        outcome = "passes the test with a reservation" if of_lax == PASSES else "is ruled out by certain flaws"
-        assert f"or its copy {outcome}" in one.decision()[-2]
+        assert "or its copy passes the test with a reservation" in one.decision()[-2]
         assert "no judge may replace people" in one.decision()[-2]
         assert "too few tasks to say" not in one.decision()[-2]
         assert any("a is a twin of lax, which says 5 too often" in words for words in one.words())
@@ -173,9 +172,8 @@ def test_twins_get_one_verdict(found, monkeypatch):
         "is a twin of lax, which does not pass the test"
     )
     one = said({"a": FAILS, "lax": TOO_FEW, "b": PASSES}, {"lax": "says 5 too often"})
-    assert any("ruled out as a replacement for people" in words and "lax says 5" in words for words in one.words())
-    assert re.search(r"(a|lax) or its copy is ruled out by certain flaws", one.decision()[-2])
-    assert "does not pass the test" not in one.decision()[-2]
+    assert re.search(r"(a|lax) or its copy does not pass the test", one.decision()[-2])
+    assert "too few tasks to say" not in one.decision()[-2]
 
 
 def passed_or_failed(misses, seed=0, n=400):

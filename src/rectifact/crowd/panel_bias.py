@@ -86,12 +86,23 @@ def bias_words(row: Any, confidence: float) -> str:
     too = "too often" if sign > 0 else "too rarely"
     than = "more often than people" if sign > 0 else "less often than people"
     by_model = ", if the model is right" if row["against"] == MODEL else ""
-    name = plain_text(row["class"])
     return (
-        f"{in_words(row['worker'])} says {repr(name) if name[-1:].isdigit() else name} {100 * abs(row['bias']):.1f} "
+        f"{in_words(row['worker'])} says {class_in_words(row['class'])} {100 * abs(row['bias']):.1f} "
         f"points {than if row['against'] == 'people' else too} ({confidence:.0%} interval {ends[0]:.1f} to "
         f"{ends[1]:.1f}){by_model}."
     )
+
+
+def class_in_words(name: Any) -> str:
+    """A class before a number, in quotes where it ends in a digit.
+
+    Examples
+    --------
+    >>> class_in_words("pass"), class_in_words(5)
+    ('pass', "'5'")
+    """
+    text = plain_text(name)
+    return repr(text) if text[-1:].isdigit() else text
 
 
 def biases_of(

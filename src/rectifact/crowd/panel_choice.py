@@ -9,9 +9,10 @@ from scipy.special import ndtr
 
 from rectifact.crowd.advice.diagnosis import uninformative
 from rectifact.crowd.copies import families_of
-from rectifact.crowd.data.names import in_words, plain, plain_text, sentence
+from rectifact.crowd.data.names import in_words, plain, sentence
 from rectifact.crowd.events import EVERYTHING
-from rectifact.crowd.panel_bias import holm
+from rectifact.crowd.panel_allowance import beyond_allowance, near_allowance
+from rectifact.crowd.panel_bias import class_in_words, holm
 from rectifact.crowd.panel_evidence import shared_reason, thin_evidence
 from rectifact.crowd.panel_leaning import leaning_of
 from rectifact.crowd.panel_misses import missed_classes
@@ -25,9 +26,6 @@ CAUTION = [TOO_FEW, MAY, RESERVED, FAILS, RULED_OUT]
 SAME = 0.98
 """Share of tasks on which the joint label is that of one judge, from which on this is said."""
 
-LEAST_BIAS = 0.1
-"""Bias from which on a judge may be ruled out, however little epsilon allows."""
-
 MOST_NAMED = 8
 """Judges with the same decision who are named."""
 
@@ -37,9 +35,9 @@ JOINT = "the joint label of all judges"
 def with_reservations(found: Any) -> Any:
     """The test, in which judges that pass, but are not as good as people, have a decision of their own.
 
-    So do judges with a flaw that people answered too few tasks to test, as more tasks would not mend it, and judges
-    whose answers hardly depend on the class. Twins are one judge: what speaks against one of them speaks against the
-    other.
+    Judges whose bias is certainly larger than allowed, or whose answers hardly depend on the class, are ruled out
+    whatever the test says. A judge with a flaw that people answered too few tasks to test keeps that decision, and the
+    flaw as a reservation. Twins are one judge: what speaks against one of them speaks against the other.
     """
     test = found.replacement
     if test is None:
@@ -57,6 +55,8 @@ def with_reservations(found: Any) -> Any:
         why = _ruled_out(found, name, judges.at[row, "decision"], own)
         if why:
             judges.loc[row, ["decision", "reservation"]] = RULED_OUT, why
+        elif judges.at[row, "decision"] == TOO_FEW and _systematic(found, name):
+            judges.loc[row, "reservation"] = own.get(name, "")
     return replace(test, judges=_with_twins(judges, found.pairs))
 
 
@@ -66,8 +66,7 @@ def _ruled_out(found: Any, name: Any, decision: str, own: dict[Any, str]) -> str
         return ""
     if plain(name) in {plain(silent) for silent in uninformative(found.panel.answers.workers, found.model._model)}:
         return sentence(["gives answers that hardly depend on the class", *([own[name]] if name in own else [])])
-    certain = _grossly_biased(found, name) or (decision == TOO_FEW and _systematic(found, name))
-    return own.get(name, "") if certain else ""
+    return own.get(name, "") if beyond_allowance(found, name) else ""
 
 
 def _systematic(found: Any, judge: Any) -> bool:
@@ -75,13 +74,6 @@ def _systematic(found: Any, judge: Any) -> bool:
     return bool(
         _shifted(found, judge) or _biased(found, judge) or leaning_of(found, judge) or judge in missed_classes(found)
     )
-
-
-def _grossly_biased(found: Any, judge: Any) -> bool:
-    """Whether a bias is certain, and larger than what the test allows on all tasks together."""
-    tables = [biases.table for biases in (found.biases, found.biases_by_people) if biases is not None]
-    rows = [table[(table["group"] == EVERYTHING) & table["certain"] & (table["worker"] == judge)] for table in tables]
-    return any((row["bias"].abs() >= max(found.replacement.epsilon, LEAST_BIAS)).any() for row in rows)
 
 
 def _with_twins(judges: pd.DataFrame, pairs: Any) -> pd.DataFrame:
@@ -187,7 +179,8 @@ def _biased(found: Any, judge: Any) -> str:
         table = biases.table
         rows = table[(table["group"] == EVERYTHING) & table["certain"] & (table["worker"] == judge)]
         if len(rows):
-            return _bias_clause(rows.loc[rows["bias"].abs().idxmax()])
+            row = rows.loc[rows["bias"].abs().idxmax()]
+            return f"{_bias_clause(row)}{near_allowance(found, judge, row['class'])}"
     return ""
 
 
@@ -195,7 +188,7 @@ def _bias_clause(row: Any) -> str:
     often = "often" if row["bias"] > 0 else "rarely"
     than = f"{'more' if row['bias'] > 0 else 'less'} often than people"
     how = than if row["against"] == "people" else f"too {often}"
-    return f"says {plain_text(row['class'])} {100 * abs(row['bias']):.1f} points {how}"
+    return f"says {class_in_words(row['class'])} {100 * abs(row['bias']):.1f} points {how}"
 
 
 def _shifted(found: Any, judge: Any) -> str:
@@ -272,6 +265,7 @@ def reservation_words(found: Any) -> str:
         _reasons(
             test, RULED_OUT, "Judges that are ruled out as a replacement for people, however many tasks are tested"
         ),
+        _reasons(test, TOO_FEW, "Flaws of judges that people answered too few tasks to test"),
         _followed(found),
     ]
     return " ".join(words for words in said if words)
@@ -280,7 +274,7 @@ def reservation_words(found: Any) -> str:
 def _reasons(test: Any, decision: str, about: str) -> str:
     """What speaks against each judge with this decision, in a sentence; empty if there is none."""
     rows = test.judges[test.judges["decision"] == decision].set_index("judge")["reservation"]
-    named = [f"{in_words(name)} {rows[name]}" for name in _by_quality(test).index if name in rows.index]
+    named = [f"{in_words(name)} {rows[name]}" for name in _by_quality(test).index if rows.get(name)]
     return f"{about}: {'; '.join(named)}." if named else ""
 
 

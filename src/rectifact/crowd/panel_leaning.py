@@ -4,8 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from rectifact.crowd.data.names import in_words, plain_text, sentence
-from rectifact.crowd.panel_bias import MODEL, Biases
+from rectifact.crowd.data.names import in_words, sentence
+from rectifact.crowd.panel_bias import MODEL, Biases, class_in_words
 
 MOST_LEANINGS = 4
 """Leanings that are named in the results."""
@@ -81,8 +81,7 @@ def _what(row: Any) -> str:
     more, less = (row["second"], row["first"])[:: 1 if row["change"] >= 0 else -1]
     if "class" not in row:
         return f"leans to higher grades in {more} than in {less}"
-    name = plain_text(row["class"])
-    return f"leans to {repr(name) if name[-1:].isdigit() else name} more in {more} than in {less}"
+    return f"leans to {class_in_words(row['class'])} more in {more} than in {less}"
 
 
 def _size(row: Any) -> str:

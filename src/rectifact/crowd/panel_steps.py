@@ -240,6 +240,7 @@ def _people_steps(found: Any) -> list[Finding]:
         reason = " ".join(found.unknown)
         return [Finding("note", "judges could not be tested", reason, "Let people answer tasks that judges answered.")]
     few = test.judges[test.judges["decision"] == TOO_FEW]
+    few = few[few["reservation"] == ""]  # more tasks would not mend a flaw
     few = few[~few["judge"].isin(_other_twins(found, few["judge"].tolist()))]
     thin = evidence_steps(found)
     if not len(few):
