@@ -50,13 +50,62 @@ def test_spellings_and_failures_give_what_tidy_labels_give(tidy, untidy):
 
 def test_failures_are_named_with_an_option_that_drops_them(untidy):
     with pytest.warns(FitWarning) as caught:
-        read_answers(untidy)
+        read_answers(untidy, missing=np.nan)
     said = next(str(w.message) for w in caught if "may not be answers" in str(w.message))
     assert all(f"{name!r} (5 answers)" in said for name in FAILURES)
     listing = json.loads(said.split("missing=")[1].rstrip(".").replace("'", '"'))
     with warnings.catch_warnings(record=True, action="always") as caught:
         assert len(read_answers(untidy, missing=listing)) == len(untidy) - 20
     assert not any("may not be answers" in str(w.message) for w in caught)
+
+
+def test_failures_that_nothing_confirms_are_left_out(tidy, untidy):
+    clean = tidy[0].loc[_kept(untidy).index]
+    (said,) = _left_out(read_answers, untidy)
+    assert said.startswith("20 answers that say there is none were left out: 'ERROR', 'N/A', 'null', 'timeout'.")
+    assert said.endswith("missing=float('nan').")
+    with warnings.catch_warnings(action="ignore"):
+        found = DawidSkene().fit(untidy)
+    np.testing.assert_allclose(found.probas_, DawidSkene().fit(clean).probas_)
+    later = untidy[:60].assign(task=untidy["task"][:60] + "b")  # failures in later answers are no classes either
+    with warnings.catch_warnings(action="ignore"):
+        assert len(found.partial_fit(later).tasks_) == 212
+
+
+@pytest.mark.parametrize("command", ["labels", "agree", "rate", "evaluate"])
+def test_commands_leave_failures_out_or_keep_them_as_asked(run, tidy, untidy, tmp_path, command):
+    untidy.to_csv(tmp_path / "v.csv", index=False)
+    pd.DataFrame({"task": [f"t{i}" for i in range(60)], "label": tidy[1][:60]}).to_csv(tmp_path / "g.csv", index=False)
+    gold = ("--gold", tmp_path / "g.csv", "--positive", "pass")
+    options = {"labels": ("-o", tmp_path / "l.csv"), "agree": (), "rate": gold, "evaluate": gold}[command]
+    said = " ".join(run(command, tmp_path / "v.csv", *options).err.split())
+    assert said.count("20 answers that say there is none were left out") == 1
+    assert "give --missing nan." in said
+    kept = " ".join(run(command, tmp_path / "v.csv", *options, "--missing", "nan").err.split())
+    assert "count as classes, and may not be answers" in kept
+
+
+def _left_out(call, *given, **options):
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        call(*given, **options)
+    return [str(note.message) for note in caught if "there is none" in str(note.message)]
+
+
+def test_a_label_that_workers_people_gold_or_users_confirm_is_a_class(tidy):
+    answers, truth = tidy[0].copy(), tidy[1].copy()
+    alone = answers.copy()
+    alone.loc[range(0, 200, 8), "label"] = "N/A"
+    gold = dict(zip([f"t{i}" for i in range(60)], truth[:60], strict=True))
+    assert len(_left_out(evaluate, alone, gold=gold, positive="pass")) == 1
+    assert len(_left_out(rate, alone, gold, positive="pass")) == 1
+    assert not _left_out(evaluate, alone, gold=gold | {"t1": "N/A"}, positive="pass")
+    assert not _left_out(rate, alone, gold | {"t1": "N/A"}, positive="pass")
+    assert not _left_out(evaluate, alone, gold=gold, positive=["pass", "n/a"])
+    ann = pd.DataFrame({"task": [f"t{i}" for i in range(40)], "worker": "ann", "label": ["N/A", *truth[1:40]]})
+    assert not _left_out(evaluate, alone, humans=ann, positive="pass")
+    answers.loc[range(40), "label"] = np.resize(["N/A", "N/A", "N/A", "fail", "N/A"], 40)  # of eight tasks
+    assert not _left_out(read_answers, answers)
+    assert not _left_out(read_answers, alone.replace("fail", "pass"))  # a single class would be left
 
 
 def test_numbers_with_and_without_a_final_zero_are_one_class():
@@ -183,14 +232,15 @@ def test_a_column_in_other_capitals_is_a_worker(tidy):
 def test_the_option_that_commands_advise_works(run, untidy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     untidy.to_csv("answers.csv", index=False)
-    said = run("labels", "answers.csv", "-o", "labels.csv", "--report", "page.html").err
+    said = run("labels", "answers.csv", "-o", "labels.csv", "--missing", "nan", "--report", "page.html").err
     assert "count as one" in (tmp_path / "page.html").read_text(encoding="utf-8")
     advice = shlex.split(next(line for line in said.splitlines() if "leave them out: " in line).split("out: ")[1][:-1])
     assert advice[0] == "--missing"
     facts = json.loads(run("labels", "answers.csv", "-o", "labels.csv", "--json", *advice).out)
     assert facts["classes"] == ["fail", "pass"]
     assert facts["answers"] == len(untidy) - 20
-    refused = run("labels", "answers.csv", "-o", "labels.csv", "--classes", "pass,fail", expect=2).err
+    own = ("--classes", "pass,fail", "--missing", "nan")
+    refused = run("labels", "answers.csv", "-o", "labels.csv", *own, expect=2).err
     assert f"--missing {','.join(sorted(FAILURES))}." in refused
 
 

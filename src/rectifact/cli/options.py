@@ -95,8 +95,8 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B,C",
-        help="Values that mean no answer, besides an empty cell, separated by commas: N/A,error. auto: -1 with --wide; "
-        "nan: nothing else.",
+        help="Values that mean no answer, besides an empty cell, separated by commas: N/A,error. auto: -1 with --wide, "
+        "and rare failures such as N/A, unless answers or gold labels confirm them as a class; nan: nothing else.",
     ),
 ]
 Classes = Annotated[

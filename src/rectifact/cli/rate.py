@@ -89,7 +89,7 @@ def rate(
         order = None if classes is None else split_names(classes)
         source = without_columns(chosen_sheet(answers, sheet), split_names(drop or ""), wide)
         reading: dict[str, Any] = {} if source is not answers else {"form": form, "question": field}
-        reading |= {"classes": order, "asked": positive or None}
+        reading |= {"classes": order, "asked": positive or None, "gold": gold}
         data, groups = grouped_answers(source, by, columns, wide, no_answers(missing), **reading)
         asked: dict[str, Any] = {"groups": groups, "gold_weights": gold_weights, "classes": order}
         asked |= {"confidence": confidence, "half_width": half_width}

@@ -16,6 +16,7 @@ from rectifact.crowd.advice.audit import Audit, audit
 from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.copies import Pair, families_of, findings_beside, fit_without_copies, pairs_of, told_by_gold
 from rectifact.crowd.data.answers import check_comparable
+from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.people import Panel, check_people, mentioned, panel_of
@@ -82,7 +83,7 @@ class Evaluation:
     unknown : list of str
         What could not be measured, and why.
     by_people : Rates or None
-        The share as people label, where gold labels decide and there are people as well.
+        The share as people label, where there are gold labels and people.
     people_on_gold : tuple of int or None
         Of how many gold labels the consensus of people differs, and how many it was compared with.
     biases_by_people : Biases or None
@@ -92,7 +93,7 @@ class Evaluation:
     kind_column : str or None
         A column that seems to say who is a person, where nobody is named as one.
     grades : Rates or None
-        The mean grade, where labels are grades that are numbers; the same as ``rates`` if no class is named.
+        The mean grade, where labels are numbers in order; the same as ``rates`` if no class is named.
     grades_by_people : Rates or None
         The same as people label, where gold labels decide and there are people as well.
     unaided : array of shape (n_tasks, n_classes)
@@ -136,8 +137,7 @@ class Evaluation:
     @property
     def people(self) -> list[Any] | None:
         """Names of the people, None if there are none."""
-        names = [plain(name) for name in self.panel.answers.workers[self.panel.is_person]]
-        return names or None
+        return [plain(name) for name in self.panel.answers.workers[self.panel.is_person]] or None
 
     def decision(self) -> list[str]:
         """The result in a few sentences: the rate, whom to trust, and what to do next."""
@@ -270,7 +270,9 @@ def evaluation_of(
     callbacks: Sequence[Any] | None = None,
 ) -> Evaluation:
     """The same from verdicts that have been read; ``callbacks`` follow the fit."""
-    parts = [verdicts.judges] if verdicts.people is None else [verdicts.judges, verdicts.people]
+    parts = [part for part in (verdicts.judges, verdicts.people) if part is not None]
+    used = named_by(positive, classes, verdicts.gold and verdicts.gold[1])
+    parts = without_failures(parts, verdicts.missing, used=used)
     panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False)
     answers = panel.answers
     _check(panel)

@@ -199,7 +199,7 @@ def rate(
         raise InputError("Rates count all answers alike.", "Give answers without weights.")
     check_asked(positive, mean)
     columns = {"task": task, "worker": worker, "label": label}
-    answers, groups = grouped_answers(data, by, columns, wide, missing, classes=classes, asked=positive)
+    answers, groups = grouped_answers(data, by, columns, wide, missing, classes=classes, asked=positive, gold=gold)
     options: dict[str, Any] = {"gold_weights": gold_weights, "confidence": confidence, "half_width": half_width}
     found = checked_rates(answers, gold, positive, groups=groups, classes=classes, **options)
     if found.contradicted:

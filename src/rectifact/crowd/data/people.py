@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.agreement import LEVELS, Level, Scale
 from rectifact.crowd.data.answers import Answers, encode, make_answers, parts_together
+from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
 from rectifact.crowd.data.joined import RepeatedTask, with_joined_task
@@ -97,6 +98,7 @@ def read_panel(
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
         parts.append(read_people(humans, given, wide, missing, question, parts[0]))
+    parts = without_failures(parts, None if isinstance(data, Answers) else missing, used=named_by(classes))
     order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
         order = _common_order(parts)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, InputTypeError, count
 from rectifact.crowd.data.answers import Answers, check_comparable, encode, make_answers, with_classes
+from rectifact.crowd.data.failures import failures_among, without_failures
 from rectifact.crowd.data.files import labels_in, read_file, read_flat
 from rectifact.crowd.data.formats import check_format
 from rectifact.crowd.data.gaps import labelled, warn_of_empty
@@ -24,7 +25,7 @@ from rectifact.crowd.data.joined import (
     task_parts,
     with_joined_task,
 )
-from rectifact.crowd.data.matrices import from_matrix, from_sparse, to_matrix, whole_numbers
+from rectifact.crowd.data.matrices import from_matrix, from_sparse, is_auto, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
@@ -74,8 +75,9 @@ def read_answers(
     missing : any, default "auto"
         What stands for no answer, besides an empty cell: a value, or a list of values, whose case and spaces do not
         count. ``"auto"`` stands for NaN and -1 in a matrix or a wide table, and raises an error if the only labels are
-        -1 and 1; ``np.nan`` stands for NaN alone, so that -1 is a label. Rows of a long table without a label are
-        skipped, and a warning says how many.
+        -1 and 1; and for texts such as ``N/A`` and ``error`` that fewer than a tenth of the answers have, unless
+        workers give them to the same tasks more often than chance explains. ``np.nan`` stands for NaN alone, so that -1
+        and such texts are labels. Rows of a long table without a label are skipped, and a warning says how many.
     classes : sequence, default None
         All classes, in the desired order, including those that nobody chose. Labels that differ from one of them only
         in case or spaces count as that class; without ``classes``, labels that differ only so count as one, spelt as
@@ -109,7 +111,9 @@ def read_answers(
     names = {"task": task, "worker": worker, "label": label}
     answers = coded(data, names, wide, missing, classes, format, field)
     if classes is None and not isinstance(data, Answers):
-        answers = tidied(answers)
+        answers, *_ = without_failures(
+            [tidied(answers)], missing, used=[] if answers.gold is None else list(answers.gold[1])
+        )
         mention_no_answers(answers)
     answers = with_classes(answers, n_classes)
     check_comparable(answers)
@@ -216,12 +220,24 @@ def read_more(
     """
     given = names or {}
     columns = {role: given.get(role) for role in COLUMN_NAMES}
-    answers = coded(data, columns, bool(given.get("wide")), missing, classes.tolist())
+    answers = _of_classes(data, columns, bool(given.get("wide")), missing, classes)
     if workers is None:
         return answers
     position = matched_workers(answers.workers, workers)
     refuse_strangers(answers.workers[position < 0])
     return replace(answers, worker=position[answers.worker], workers=workers)
+
+
+def _of_classes(data: Any, names: dict[str, Any], wide: bool, missing: Any, classes: NDArray[Any]) -> Answers:
+    """Answers of these classes; labels that say that there is no answer are skipped if they are none of them."""
+    try:
+        return coded(data, names, wide, missing, classes.tolist())
+    except InputError:
+        seen = coded(data, names, wide, missing, None)
+        failures = failures_among(seen.classes, classes) if is_auto(missing) else []
+        if not failures:
+            raise
+        return coded(data, names, wide, [*failures, *([] if -1 in classes else [-1])], classes.tolist())
 
 
 def read_gold(given: Any, answers: Any = None) -> Gold:

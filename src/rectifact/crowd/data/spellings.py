@@ -96,9 +96,19 @@ def is_no_answer(folded: str, share: float) -> bool:
     words = folded.replace("_", " ").replace("-", " ").strip() or folded
     if folded in MAYBE_NO_ANSWER or words in MAYBE_NO_ANSWER:
         return share < SELDOM
-    if folded in NO_ANSWER or words in NO_ANSWER:
-        return True
-    return FAILED.fullmatch(words) is not None or REFUSED.fullmatch(words) is not None
+    return is_failure(folded) or REFUSED.fullmatch(words) is not None
+
+
+def is_failure(folded: str) -> bool:
+    """Whether a label, without capitals, is what tools write where there is no answer, or it could not be read.
+
+    Examples
+    --------
+    >>> is_failure("n/a"), is_failure("parse_error"), is_failure("none")
+    (True, True, False)
+    """
+    words = folded.replace("_", " ").replace("-", " ").strip() or folded
+    return folded in NO_ANSWER or words in NO_ANSWER or FAILED.fullmatch(words) is not None
 
 
 def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:

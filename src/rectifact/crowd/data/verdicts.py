@@ -58,6 +58,8 @@ class Verdicts:
         By task.
     kind_column : str or None
         Column that may say who is a person, where nobody is named.
+    missing : any
+        What stood for no answer; None if answers came as :class:`Answers`, where all is decided.
     """
 
     judges: Answers
@@ -66,6 +68,7 @@ class Verdicts:
     groups: dict[Any, Any] | None
     texts: dict[Any, Any] | None
     kind_column: str | None = None
+    missing: Any = None
 
 
 def read_verdicts(
@@ -119,7 +122,7 @@ def read_verdicts(
         theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question, judges))
     known = answers.gold if gold is None else beside.gold(gold)
     kind = beside.kind_column() if theirs is None else None
-    return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind)
+    return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind, _open(data, missing))
 
 
 @dataclass(frozen=True)
@@ -335,4 +338,9 @@ def _from_wide(
         labels = gold_labels(gold, answers)
     if by is not None and groups is None:
         groups = groups_of(by, answers.columns)
-    return Verdicts(judges, theirs, labels, groups, None if text is None else beside[text])
+    return Verdicts(judges, theirs, labels, groups, None if text is None else beside[text], missing=missing)
+
+
+def _open(data: Any, missing: Any) -> Any:
+    """What stands for no answer, None where that is decided."""
+    return None if isinstance(data, Answers) else missing

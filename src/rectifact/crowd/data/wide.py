@@ -1,18 +1,19 @@
 """Tables with one column per worker, and groups of tasks beside the answers in any form."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
+from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.humans import Groups, task_groups
 from rectifact.crowd.data.joined import joined_columns, refuse_repeated_rows, table_of, with_joined_task
 from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
-from rectifact.crowd.data.read import coded
+from rectifact.crowd.data.read import coded, read_gold
 from rectifact.crowd.data.tables import find_column, usual_task
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 
@@ -27,11 +28,13 @@ def grouped_answers(
     question: Any = None,
     classes: Sequence[Any] | None = None,
     asked: Any = None,
+    gold: Any = None,
 ) -> tuple[Answers, Groups | None]:
     """One answer of each worker to a task, and groups of tasks, which may be a column of a wide table as well.
 
     Labels that differ only in case or spaces are one, but for those that ``classes`` list apart. Labels that seem to be
-    no answers are named, but for these and the class or classes ``asked`` about.
+    no answers are named or left out, but for these, the class or classes ``asked`` about, and those that gold labels
+    have.
     """
     beside: dict[str, dict[Any, Any]] = {}
     data, task = with_joined_task(data, columns.get("task"))
@@ -39,14 +42,21 @@ def grouped_answers(
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
     answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
-    meant = [] if classes is None else list(classes)
-    if asked is not None:
-        names = list(asked) if isinstance(asked, list | tuple | set | np.ndarray) else [asked]
-        meant += with_commas(names, answers.classes)
+    meant = [*named_by(classes), *with_commas(named_by(asked), answers.classes)]
+    if not isinstance(data, Answers):
+        answers, *_ = without_failures([answers], missing, used=[*meant, *_labels_of(gold, answers)])
     mention_no_answers(answers, meant=meant)
     if by is None:
         return answers, None
     return answers, task_groups(beside.get(by, by) if isinstance(by, str) else by, None if wide else data, answers)
+
+
+def _labels_of(gold: Any, answers: Answers) -> list[Any]:
+    """The labels among those that are known to be right, which are read again later, with all warnings."""
+    if gold is None:
+        return []
+    with warnings.catch_warnings(action="ignore"):
+        return pd.unique(object_array(list(read_gold(gold, answers)[1]))).tolist()
 
 
 def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.DataFrame, dict[str, dict[Any, Any]]]:
