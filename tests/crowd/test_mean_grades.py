@@ -214,3 +214,16 @@ def test_agreement_on_grades_counts_near_misses_beside_it():
     words = " ".join(evaluate(answers, gold=gold, ordinal=True).words())
     assert "if near misses count in part)" in words
     assert "near misses" not in " ".join(evaluate(answers, gold=gold).words())
+
+
+@pytest.mark.parametrize(("gold", "is_called_out"), [("true", False), ("reversed", True), ("shuffled", True)])
+def test_lenient_judges_do_not_contradict_gold_grades_but_swapped_grades_do(gold, is_called_out):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 6, 250)
+    lenient = {f"j{j}": np.clip(np.round(truth + 1.2 + 0.6 * rng.normal(size=250)), 1, 5) for j in range(4)}
+    table = pd.DataFrame({"task": np.arange(250)} | {name: said.astype(int) for name, said in lenient.items()})
+    known = {"true": truth, "reversed": 6 - truth, "shuffled": rng.permutation(truth)}[gold]
+    found = evaluate(table, gold=dict(enumerate(known[:60])), ordinal=True, wide=True)
+    assert found.audit.accuracy < 0.5
+    assert ("do not fit the answers" in found.decision()[0]) == is_called_out
+    assert not is_called_out or "Check whether the scale is turned round" in found.decision()[0]

@@ -3,9 +3,8 @@
 import warnings
 from typing import Any
 
-import numpy as np
 
-from rectifact.crowd.advice.audit import CHECK, LEAST_GOLD, RELY, audit
+from rectifact.crowd.advice.audit import CHECK, CHECK_GRADES, RELY, audit, correlation, is_weak, weak_words
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import consensus, graded_labels
 from rectifact.crowd.data.read import read_gold
@@ -13,15 +12,6 @@ from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.em import Floats
 from rectifact.crowd.events import Judged, grade_event
 from rectifact.crowd.grades import numbers_of
-from rectifact.crowd.prediction_powered import deviations
-
-WEAK = 0.5
-"""Correlation of judges with gold grades that must be out of reach to say that these do not fit."""
-
-CHECK_GRADES = (
-    "Check whether the scale is turned round among the gold labels, or their rows belong to other tasks. If neither, "
-    "the judges cannot tell these grades apart."
-)
 
 
 def labels_misfit(judged: Judged, gold: Any) -> str:
@@ -66,14 +56,5 @@ def grades_against(judged: Floats, truth: Floats) -> str:
     >>> grades_against(truth - 1, truth), grades_against(6 - truth, truth)[:41]
     ('', 'Gold labels do not fit the answers: the 6')
     """
-    if len(truth) < LEAST_GOLD or not (np.ptp(judged) and np.ptp(truth)):
-        return ""
-    r = float(np.corrcoef(judged, truth)[0, 1])
-    middle, reach = np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)), deviations(0.95) / np.sqrt(len(truth) - 3)
-    low, high = np.tanh([middle - reach, middle + reach])
-    if low > 0 or high > WEAK:
-        return ""
-    return (
-        f"Gold labels do not fit the answers: the {len(truth)} gold grades and the mean grades of judges correlate by "
-        f"{r:z.2f} (95% interval {low:z.2f} to {high:z.2f}), and would by 0 if the gold labels were shuffled."
-    )
+    found = correlation(judged, truth)
+    return weak_words(found, len(truth), "the mean grades of judges") if is_weak(found) else ""

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.findings import Finding
-from rectifact.crowd.advice.audit import CHECK, MISFIT, RELY
+from rectifact.crowd.advice.audit import MISFIT, RELY
 from rectifact.crowd.data.names import in_words, sentence
 from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
 
@@ -22,7 +22,7 @@ def is_selected(found: Any) -> bool:
 
 def gold_words(found: Any) -> list[str]:
     """That gold labels do not fit the answers, and nothing below can be relied on; empty if they do."""
-    return [f"{RELY} {_against_gold(found)} {CHECK}"] if _against_gold(found) else []
+    return [f"{RELY} {_against_gold(found)} {found.audit.check()}"] if _against_gold(found) else []
 
 
 def _against_gold(found: Any) -> str:
@@ -149,7 +149,7 @@ def caution_steps(found: Any) -> list[Finding]:
     """What to do before anything is decided."""
     steps = []
     if against_gold := _against_gold(found):
-        steps.append(Finding("warning", MISFIT, against_gold, CHECK))
+        steps.append(Finding("warning", MISFIT, against_gold, found.audit.check()))
     covered, others = covered_groups(found)
     if others:
         remedy = f"Label tasks drawn at random from {others} too, about as many as in {covered}."
