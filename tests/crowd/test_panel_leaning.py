@@ -106,5 +106,6 @@ def test_an_evaluation_names_a_judge_who_grades_a_version_too_high(positive, tmp
     write_report(found, tmp_path / "report.html")
     assert "leans to higher grades in b" in (tmp_path / "report.html").read_text("utf-8")
     assert "How much too high grades are by group" in (tmp_path / "report.html").read_text("utf-8")
+    assert "small if there is a shift" in (tmp_path / "report.html").read_text("utf-8")
     assert "leans" not in " ".join(plain.decision())
     assert len(plain.biases.shift_changes) == 0

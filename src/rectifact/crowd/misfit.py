@@ -3,7 +3,6 @@
 import warnings
 from typing import Any
 
-
 from rectifact.crowd.advice.audit import CHECK, CHECK_GRADES, RELY, audit, correlation, is_weak, weak_words
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.humans import consensus, graded_labels

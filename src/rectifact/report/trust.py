@@ -1,7 +1,6 @@
 """Charts and tables about workers, for several reports: accuracies, biases, shared errors, gold labels, doubts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +104,8 @@ def bias_blocks(found: Biases, kinds: Mapping[Any, str] | None = None, than: str
         blocks.append(
             whiskers(f"How much too often {plain_text(name)} is said{than}", workers, figures, "points", text, colours)
         )
-    return [*blocks, replace(_bias_table(found), title=f"Biases in points{than}")]
+    bias = Column("bias", "number", "points by which the class is given too often; below 0, too rarely")
+    return [*blocks, _measured_table(f"Biases in points{than}", found, found.table, bias, 100, 1)]
 
 
 def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> list[Block]:
@@ -118,29 +118,36 @@ def _shift_chart(found: Biases, kinds: Mapping[Any, str] | None, than: str) -> l
     colours = [int((kinds or {}).get(worker) == "person") for worker in rows["worker"]]
     names, title = [str(worker) for worker in rows["worker"]], f"How much too high grades are on average{than}"
     chart = ranges(title, names, rows["shift"], rows["low"], rows["high"], "grades", text, colours)
-    return [chart, *([] if len(shifts) == len(found.shifts) else [_shift_table(found, found.shifts, than)])]
+    if len(shifts) == len(found.shifts):
+        return [chart]
+    shift = Column("shift", "number", "by how much grades are too high on average; below 0, too low")
+    by_group = f"How much too high grades are by group{than}"
+    return [chart, _measured_table(by_group, found, found.shifts, shift, 1, 2)]
 
 
-def _shift_table(found: Biases, shifts: pd.DataFrame, than: str) -> Table:
-    """How much too high each worker grades in each group of tasks."""
+def _measured_table(title: str, found: Biases, rows: pd.DataFrame, figure: Column, scale: float, digits: int) -> Table:
+    """Biases or shifts of each worker in each group of tasks, with intervals, times ``scale``."""
     columns = [
         Column("worker"),
+        *([Column("class")] if "class" in rows else []),
         Column("tasks of", "text", "group of tasks"),
-        Column("shift", "number", "by how much grades are too high on average; below 0, too low"),
+        figure,
         Column("low", "number", f"lower end of the {found.confidence:.0%} interval"),
         Column("high", "number", f"upper end of the {found.confidence:.0%} interval"),
+        Column("p-value", "number", f"small if there is a {figure.name}"),
         Column("labels", "integer", "labels behind it"),
         Column("measured by"),
     ]
-    rows = [
+    names = [name for name in ("worker", "class", "group") if name in rows]
+    values = [
         [
-            *(str(row[name]) for name in ("worker", "group")),
-            *(round(row[name], 2) for name in ("shift", "low", "high")),
-            *(int(row["labels"]), row["against"]),
+            *(str(row[name]) for name in names),
+            *(round(scale * row[name], digits) for name in (figure.name, "low", "high")),
+            *(float(f"{row['p_value']:.2g}"), int(row["labels"]), row["against"]),
         ]
-        for row in shifts.to_dict("records")
+        for row in rows.to_dict("records")
     ]
-    return Table(f"How much too high grades are by group{than}", columns, rows, folded=True)
+    return Table(title, columns, values, folded=True)
 
 
 def _certain(found: Biases, rows: pd.DataFrame) -> str:
@@ -152,29 +159,6 @@ def _certain(found: Biases, rows: pd.DataFrame) -> str:
     if off:
         text += f" A single bar that misses 0, such as that of {sentence(off[:1])}, can be chance among so many."
     return text
-
-
-def _bias_table(found: Biases) -> Table:
-    columns = [
-        Column("worker"),
-        Column("class"),
-        Column("tasks of", "text", "group of tasks"),
-        Column("bias", "number", "points by which the class is given too often; below 0, too rarely"),
-        Column("low", "number", f"lower end of the {found.confidence:.0%} interval"),
-        Column("high", "number", f"upper end of the {found.confidence:.0%} interval"),
-        Column("p-value", "number", "small if there is a bias"),
-        Column("labels", "integer", "labels behind it"),
-        Column("measured by"),
-    ]
-    rows = [
-        [
-            *(str(row["worker"]), str(row["class"]), str(row["group"])),
-            *(round(100 * row[name], 1) for name in ("bias", "low", "high")),
-            *(float(f"{row['p_value']:.2g}"), int(row["labels"]), row["against"]),
-        ]
-        for row in found.table.to_dict("records")
-    ]
-    return Table("Biases in points", columns, rows, folded=True)
 
 
 def audit_section(found: Audit) -> Section:
