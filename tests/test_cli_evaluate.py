@@ -498,11 +498,12 @@ def test_grades_that_are_not_named_as_such(run, files):
     table = pd.DataFrame(said, columns=list("abcde")).rename_axis("task").reset_index()
     table.melt("task", var_name="worker", value_name="label").to_csv("grades.csv", index=False)
     given = ("evaluate", "grades.csv", "--people", "d,e", "--positive", "4,5")
-    assert "--missing n/a" in run(*given, "--ordinal", expect=2).err
+    assert "--missing n/a" in run(*given, "--ordinal", "--missing", "nan", expect=2).err
+    assert "1 answer that says there is none was left out: 'n/a'." in run(*given, "--ordinal").err
     out = run(*given, "--missing", "n/a").out
     assert "share of 4 or 5 is" in out
     assert "labels that may be grades. 1, 2, 3, 4 and 5 count as names without an order" in out
-    assert "--missing n/a" in run("labels", "grades.csv", "-o", "l.csv").err
+    assert "'n/a'. To count such labels as classes" in " ".join(run("labels", "grades.csv", "-o", "l.csv").err.split())
 
 
 @pytest.fixture(scope="module")

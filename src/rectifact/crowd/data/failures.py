@@ -34,7 +34,8 @@ def without_failures(
     if not is_auto(missing) or judges.classes.dtype.kind in "biufmM":
         return list(parts)
     folded = np.array([fold(name) for name in judges.classes.tolist()], dtype=object)
-    theirs = {fold(name) for part in people for name in part.classes.tolist()} | {fold(name) for name in used}
+    seen = (name for part in people for name in part.classes[np.unique(part.label)].tolist())
+    theirs = {fold(name) for name in [*seen, *used]}
     given = np.bincount(judges.label, minlength=len(folded))
     maybe = [name for name in dict.fromkeys(folded.tolist()) if is_failure(name) and name not in theirs]
     left_out = np.zeros(len(folded), dtype=bool)
