@@ -161,6 +161,7 @@ OTHERS = {
         "topics",
         "near_copies",
         "foreign_rows",
+        "set_aside",
         "short_documents",
         "too_few",
         "without_topic",
