@@ -160,6 +160,7 @@ OTHERS = {
         "word_limits",
         "topics",
         "near_copies",
+        "nearby_number",
         "foreign_rows",
         "set_aside",
         "short_documents",

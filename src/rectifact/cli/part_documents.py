@@ -15,6 +15,7 @@ from rectifact.parts.foreign_rows import foreign_documents
 from rectifact.parts.how_many import MOST
 from rectifact.parts.languages import other_language
 from rectifact.parts.near_copies import copied, near_copies
+from rectifact.parts.nearby_number import nearby_number
 from rectifact.parts.set_aside import Aside
 from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
 from rectifact.parts.too_few import TOO_FEW
@@ -63,12 +64,15 @@ def odd_documents(
     once = [text for text, again in zip(corpus.documents, aside.repeated.tolist(), strict=True) if not again]
     fitted = usual[~aside.repeated[usual]]
     subject = None if few else missing_subject(model, corpus.X[fitted], residual[fitted], shown.names)
+    repeats = copied(once, shown.leading(), stop_words, copies)
+    asked = copies is None and not (fewer or subject or repeats)  # other remedies come first
     return [
+        *(nearby_number(model, corpus.X[aside.used]) if asked else []),
         *([] if few else hardly_explained(residual[usual], subject, left_out=others, fewer=fewer)),
         *without_topic(shown.about["words"], residual, short, foreign=aside.foreign, fewer=fewer),
         *about_short(short, corpus.texts, residual),
         *repeated_texts(texts, X, np.asarray(shown.samples)[longer], left_out(short), unused=int(aside.repeated.sum())),
-        *copied(once, shown.leading(), stop_words, copies),
+        *repeats,
         *_in_other_languages(shown, aside),
         *other_language(corpus.documents, stop_words, shown.leading()),
     ]

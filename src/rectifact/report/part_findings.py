@@ -10,6 +10,7 @@ from rectifact.parts.diagnosis import asks_for_fewer, worst_first
 from rectifact.parts.documents import BEGINNING
 from rectifact.parts.foreign_rows import languages_of
 from rectifact.parts.near_copies import copied
+from rectifact.parts.nearby_number import nearby_number
 from rectifact.parts.set_aside import aside_of
 from rectifact.parts.short_documents import about_short, left_out
 from rectifact.parts.stop_words import languages_left_out
@@ -38,8 +39,11 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
     leading = [[name for name, _ in top] for top in largest_features(saved, 10, signed=False)]
     known = (few := too_few(fit.given, saved.vocabulary)) or saved.model.findings(X, halves=are_few(X), texts=True)
     fewer = bool(few) or asks_for_fewer(known)
+    repeats = copied([texts[i] for i in np.flatnonzero(~aside.repeated)], leading, stopped)
+    asked = saved.selection is None and not (fewer or subject or repeats)  # other remedies come first
     found = [
         *known,
+        *(nearby_number(saved.model, X) if asked else []),
         *([] if few else hardly_explained(residual[usual], subject, left_out=left_out(short, foreign), fewer=fewer)),
         *without_topic(
             np.diff(sp.csr_array(fit.given).indptr), fit.relative, short, foreign=aside.foreign, fewer=fewer
@@ -49,6 +53,6 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
             *([texts[i] for i in longer], fit.given[longer], names[longer], left_out(short)),
             unused=int(aside.repeated.sum()),
         ),
-        *copied([texts[i] for i in np.flatnonzero(~aside.repeated)], leading, stopped),
+        *repeats,
     ]
     return worst_first(found)
