@@ -55,7 +55,7 @@ def odd_documents(
     Documents that were set ``aside`` were not fitted, and only counted; ``copies`` is what :func:`copies_first` has
     found.
     """
-    few = any(found.finding == TOO_FEW for found in known)
+    few = any(found.finding in TOO_FEW for found in known)
     fewer, short = few or asks_for_fewer(known), aside.short
     longer, residual = np.flatnonzero(~short), shown.about["residual"]
     X, texts = corpus.X[longer], [corpus.texts[i] for i in longer.tolist()]
