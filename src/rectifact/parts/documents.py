@@ -16,7 +16,7 @@ from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.all_rows import AllRows
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
-from rectifact.io.text import WINDOWS, decoded, encoding_of, open_bytes, warn_of_windows
+from rectifact.io.text import NO_TEXT, WINDOWS, decoded, encoding_of, open_bytes, warn_of_windows
 from rectifact.parts.markup import without_markup
 from rectifact.parts.stop_words import stop_words_of
 from rectifact.parts.vocabulary import WORD, Vocabulary, Weighting
@@ -70,9 +70,9 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Parameters
     ----------
     path : Path
-        A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
-        its subfolders. Text that is not UTF-8 is read as Windows-1252, with a warning. A file of the folder that is not
-        text is left out with a warning.
+        A file in UTF-8 or with a byte order mark, or a folder, which is searched with its subfolders. Blank lines of a
+        file, and lines that hold N/A or the like, are left out with a warning. Text that is not UTF-8 is read as
+        Windows-1252, with a warning. A file of the folder that is not text is left out with a warning.
 
     Returns
     -------
@@ -91,20 +91,24 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "reviews.txt"
-    ...     _ = path.write_text("A good book.\n\nA dull one.\n")
+    ...     _ = path.write_text("A good book.\nA dull one.\n")
     ...     read_documents(path)
-    (['A good book.', 'A dull one.'], array(['1', '3'], dtype='<U1'))
+    (['A good book.', 'A dull one.'], array(['1', '2'], dtype='<U1'))
     """
     if path.is_dir():
         return _read_folder(path)
     text, encoding = _read_text(path)
     if encoding == WINDOWS:
         warn_of_windows(path)
-    lines = text.split("\n")
-    numbers = [i for i, line in enumerate(lines) if line.strip()]
+    lines = [line.strip() for line in text.rstrip().split("\n")]
+    numbers = [i for i, line in enumerate(lines) if line and line.casefold() not in NO_TEXT]
     if not numbers:
         raise InputError(f"{str(path)!r} holds no document: every line is blank.", "Write one document per line.")
-    return [lines[i].strip() for i in numbers], np.array([str(i + 1) for i in numbers])
+    stand_ins = [line for line in lines if line and line.casefold() in NO_TEXT]
+    if without := len(lines) - len(numbers):
+        such = f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
+        warnings.warn(FitWarning(f"{count(without, 'line')} without text left out{such}.", ""), stacklevel=2)
+    return [lines[i] for i in numbers], np.array([str(i + 1) for i in numbers])
 
 
 def is_document(path: Path) -> bool:

@@ -55,7 +55,8 @@ def incoherent_topics(
 ) -> list[Finding]:
     """Topics whose words have little to do with each other; those of a single word are not among them.
 
-    In ``short`` texts they are judged next to the others alone. With ``fewer``, as where others are asked to be left out, a larger number of topics is not advised.
+    In ``short`` texts, they are judged next to the others alone. With ``fewer``, as where others are asked to be left
+    out, a larger number of topics is not advised.
     """
     if coherence is None or len(H) == 1:
         return []
