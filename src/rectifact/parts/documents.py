@@ -59,9 +59,8 @@ class Corpus(NamedMatrix):
 
     def __repr__(self) -> str:
         """Sizes, and how words are weighted."""
-        n, d = self.X.shape
         weighting = "" if self.vocabulary is None else f", weighting={self.vocabulary.weighting!r}"
-        return f"Corpus({count(n, 'document')} by {count(d, 'word')}{weighting})"
+        return f"Corpus({count(self.X.shape[0], 'document')} by {count(self.X.shape[1], 'word')}{weighting})"
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
@@ -105,8 +104,8 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     if not numbers:
         raise InputError(f"{str(path)!r} holds no document: every line is blank.", "Write one document per line.")
     stand_ins = [line for line in lines if line and line.casefold() in NO_TEXT]
+    such = f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
     if without := len(lines) - len(numbers):
-        such = f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
         warnings.warn(FitWarning(f"{count(without, 'line')} without text left out{such}.", ""), stacklevel=2)
     return [lines[i] for i in numbers], np.array([str(i + 1) for i in numbers])
 
@@ -145,8 +144,7 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
     if wrong:
         what = f"{count(len(wrong), 'file')} left out: {wrong[0].what}"
         warnings.warn(FitWarning(what, wrong[0].remedy), stacklevel=3)
-    printable = [name.encode("utf-8", "replace").decode() for name in texts]  # a file name need not be valid text
-    return list(texts.values()), np.array(printable)
+    return list(texts.values()), np.array([name.encode("utf-8", "replace").decode() for name in texts])  # valid text
 
 
 def _read_text(path: Path) -> tuple[str, str]:
@@ -308,8 +306,8 @@ def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
     if isinstance(documents, str):
         raise InputTypeError("documents is a list of texts; got a single text.", "Split it, for example by lines.")
     if hasattr(documents, "columns"):
-        names = [str(name) for name in documents.columns]
-        what = f"documents is a list of texts; got a table with the columns {', '.join(map(repr, names[:5]))}."
+        names = ", ".join(repr(str(name)) for name in list(documents.columns)[:5])
+        what = f"documents is a list of texts; got a table with the columns {names}."
         raise InputTypeError(what, "Give one of them, such as table['text'].")
     texts = list(documents)
     for i, text in enumerate(texts):
@@ -321,8 +319,8 @@ def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
             raise InputTypeError(f"documents is a list of texts; number {i + 1} is of type {kind}.", "Leave it out.")
     if not texts:
         raise InputError("There is no document whose words could be counted.", "Check the file or the filter.")
+    what = "There is only one document, and topics show in how documents differ."
     if len(texts) < fewest:
-        what = "There is only one document, and topics show in how documents differ."
         raise InputError(what, "Give one document per line, or a folder of texts.")
     return texts
 
