@@ -287,8 +287,8 @@ def test_low_coherence_of_titles_is_no_reason_to_warn(run, news, tmp_path):
     texts = [" ".join(rng.choice(subjects[i % 3], 4)) for i in range(300)]
     (tmp_path / "titles.txt").write_text("\n".join(texts))
     said = run("parts", tmp_path / "titles.txt", "-k", 3, "--report", page).err
-    assert "a low or negative coherence does not mean that a topic is bad" in said
-    assert "a low or negative coherence does not mean that a topic is bad" in page.read_text()
+    assert "a low or negative coherence does not by itself mean that a topic is bad" in said
+    assert "a low or negative coherence does not by itself mean that a topic is bad" in page.read_text()
     assert "without a subject" not in said
     assert "negative coherence" not in run("parts", news, "-k", 3, "--text-column", "text").err
 
@@ -302,7 +302,7 @@ def test_quiet_prints_no_topics_where_files_have_them(run, news, tmp_path):
 
 def test_a_column_of_short_texts_may_be_read_as_texts(run, tmp_path):
     (tmp_path / "short.csv").write_text("id,text\n1,der\n2,the and\n3,a\n")
-    assert "or read it as texts with --text-column text" in run("parts", tmp_path / "short.csv", expect=2).err
+    assert "Read it as texts with --text-column text" in run("parts", tmp_path / "short.csv", expect=2).err
 
 
 def test_new_texts_with_a_new_subject_are_found(run, news, tmp_path):
@@ -526,3 +526,15 @@ def test_a_search_that_takes_long_says_so_and_near_copies_come_first(run, tmp_pa
     assert 0 < said.err.index("nearly the same text") < said.err.index("Choosing the number (-k)")
     assert sum(one["finding"] == "documents with nearly the same text" for one in json.loads(said.out)["findings"]) == 1
     assert "Choosing the number" not in run("parts", tmp_path / "t.txt", "--text", "-k", 2).err
+
+
+def test_an_id_and_one_column_of_short_titles_are_texts(run, tmp_path):
+    rng = np.random.default_rng(0)
+    titles = [" ".join(rng.choice(THEMES[i % 3].split(), rng.integers(1, 4), replace=False)) for i in range(90)]
+    file = tmp_path / "titles.csv"
+    pd.DataFrame({"id": range(1, 91), "subject": titles}).to_csv(file, index=False)
+    assert "Read as texts: 90 documents from 'subject', named by 'id'" in run("parts", file, "-k", 3).err
+    pd.DataFrame({"id": range(1, 91), "subject": [title.split()[0] for title in titles]}).to_csv(file, index=False)
+    said = run("parts", file, "-k", 3, expect=2).err
+    assert "Read it as texts with --text-column subject." in said
+    assert "--drop" not in said

@@ -117,6 +117,14 @@ def test_a_topic_without_a_subject_next_to_others_that_have_one():
         assert "a topic without a subject" not in names(found)
 
 
+def test_in_short_texts_a_rest_is_named_only_next_to_coherent_topics():
+    W, H = np.repeat(np.eye(8), 20, axis=0) * ([1.2] + [1] * 7), two_words_each(8)
+    for others, named in ((0.55, True), (0.1, False), (-0.3, False)):
+        coherence = np.array([-0.12 if named else -0.5] + [others] * 7)
+        found = names(diagnose(W, H, **GOOD, coherence=coherence, short=True, terms=TOPICS))
+        assert ("a topic without a subject" in found) is named
+
+
 def test_a_topic_without_a_subject_need_not_hold_much_of_the_corpus():
     """A rest of several topics that is a little larger than the others, or topics of words that avoid each other."""
     W, H = np.repeat(np.eye(5), 20, axis=0) * [1.6, 1, 0.8, 0.8, 0.4], two_words_each(5)

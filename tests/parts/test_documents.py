@@ -25,7 +25,8 @@ LAND = ["roads cross the land", "land bears trees", "trees shade roads"]
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_every_line_is_a_document_named_by_its_number(tmp_path, content, encoding):
     (tmp_path / "x.txt").write_bytes(content.encode(encoding))
-    documents, names = read_documents(tmp_path / "x.txt")
+    with pytest.warns(FitWarning, match=r"^2 lines without text left out\.$"):
+        documents, names = read_documents(tmp_path / "x.txt")
     assert documents == ["one", "two two", "three"]
     assert names.tolist() == ["1", "2", "5"]
 
@@ -420,3 +421,10 @@ def test_a_table_of_topics():
 def test_the_beginnings_of_documents_are_kept():
     long = "sea  ship\n" * 500
     assert count_words([long, "sea"], max_df=1).texts == [("sea ship " * 100)[:300], "sea"]
+
+
+def test_lines_that_stand_for_no_text_are_left_out_as_in_tables_and_said(run, tmp_path):
+    lines = ["one tea", "N/A", "two cups", "", "-", "tea two"]
+    (tmp_path / "x.txt").write_text("\n".join([*lines, "", ""]))
+    said = run("parts", tmp_path / "x.txt", "-k", 1, "--max-df", 1, "--min-df", 1).err
+    assert "3 documents, one per line. 3 lines without text left out, 2 of them with 'N/A' or the like." in said

@@ -34,7 +34,7 @@ def test_a_handful_of_texts_is_called_too_few(run, tmp_path, k):
     page, model = tmp_path / "page.html", tmp_path / "m.rfx"
     said = run("parts", tmp_path / "five.txt", "--text", "-k", k, "--json", "--report", page, "--save", model)
     findings = json.loads(said.out)["findings"]
-    few = next(one for one in findings if one["finding"] == TOO_FEW)
+    few = next(one for one in findings if one["finding"] in TOO_FEW)
     assert few["detail"].startswith("5 documents with 3 words that count are too few for topics")
     assert few["remedy"] == "Add documents; with --min-df 1, words of a single document count, too."
     assert "Lower -k" not in said.err
@@ -72,6 +72,13 @@ def test_texts_that_are_enough_are_not_remarked_on():
     assert too_few(count_words(survey(rng, 200, 9), max_df=1.0).X)
     (keywords,) = too_few(count_words(["tea", "cup", *(f"red word{i}x" for i in range(8))] * 20, max_df=0.1).X)
     assert "of 200 documents have two or more words" in keywords.detail
+    assert keywords.finding == "too few words for topics"
+    (words,) = too_few(count_words(survey(rng, 200, 9), max_df=1.0).X)
+    assert words.finding == "too few words for topics"
+    assert words.detail.startswith("200 documents have only 9 different words that count, too few for topics")
+    assert words.remedy == "Give longer texts."
+    (few,) = too_few(count_words(survey(rng, 9, 30), min_df=1, max_df=1.0).X)
+    assert few.finding == "too few texts for topics"
 
 
 def test_rarer_words_are_named_only_where_words_are_left_out():

@@ -38,6 +38,9 @@ ROUNDING = 1e-12
 FIRST_LINE, LATER = 10.0, 3.0
 """Seconds after which a search says that it goes on, and by what factor later than the last line the next one comes."""
 
+STILL = "the first run is still going"
+"""What a search says before a run has ended."""
+
 SHORTEST = 0.005
 """Seconds below which a number was judged along with others."""
 
@@ -137,6 +140,9 @@ class Patience:
     ...     patience.see(Step(1, None, {}, 100, True))
     Choosing the number (-k) takes many fits; a number, as in -k 10, takes one. 2 runs in 12 s so far.
     Choosing the number (-k): 4 runs in 40 s so far.
+    >>> seconds = iter([0.0, 163.0])
+    >>> Patience(clock=lambda: next(seconds), tell=print, lines=1).see(Step(1, None, {}, 100, False))
+    Choosing the number (-k): the first run is still going after 163 s.
     """
 
     clock: Callable[[], float] = perf_counter
@@ -155,9 +161,9 @@ class Patience:
         spent = self.clock() - self.begun
         if spent < self.due or is_shown():
             return
-        told = f"{count(self.runs, 'run')} in {spent:.0f} s so far"
+        told = f"{count(self.runs, 'run')} in {spent:.0f} s so far" if self.runs else f"{STILL} after {spent:.0f} s"
         first = "Choosing the number (-k) takes many fits; a number, as in -k 10, takes one."
-        self.tell(f"Choosing the number (-k): {told}." if self.lines else f"{first} {told}.")
+        self.tell(f"Choosing the number (-k): {told}." if self.lines else f"{first} {told[:1].upper()}{told[1:]}.")
         self.due, self.lines = LATER * spent, self.lines + 1
 
 

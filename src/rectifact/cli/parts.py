@@ -38,7 +38,7 @@ from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
-from rectifact.parts.short_documents import short_documents
+from rectifact.parts.set_aside import set_aside
 from rectifact.parts.starts import STARTS
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.too_few import too_few
@@ -119,8 +119,8 @@ def parts(
         return
     check_matrix_source(scheduler, local_cluster, in_chunks=in_chunks, report=report)
     words: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
-    words |= {"stop_words": word_options.names_of(stop_words, all_words), "weighting": "tfidf" if tfidf else weighting}
-    words["keep_markup"] = keep_markup
+    words |= {"stop_words": word_options.names_of(stop_words, all_words), "keep_markup": keep_markup}
+    words["weighting"] = "tfidf" if tfidf else weighting
     model = METHODS[method](first_of(how_many), random_state=seed, checkpoint=checkpoint, resume=resume)
     model.set_params(**_model_options(method, init, decode, chosen))
     if how_many == "auto" and not isinstance(model.init, str):
@@ -129,19 +129,19 @@ def parts(
         matrix = _read(source, data, in_chunks, text, words)
         terms = TOPICS if isinstance(matrix, Corpus) else PARTS
         check_gaps(matrix, missing or in_chunks or terms == TOPICS)
-        short = short_documents(matrix.X) if terms == TOPICS else np.zeros(0, dtype=bool)
-        check_possible(how_many, (matrix.X.shape[0] - short.sum(), matrix.X.shape[1]), terms)
+        aside = set_aside(matrix) if isinstance(matrix, Corpus) else None
+        check_possible(how_many, matrix.X.shape if aside is None else (aside.used.sum(), matrix.X.shape[1]), terms)
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         copies = copies_first(matrix, how_many)
         with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
-            longer = X[~short] if short.any() else X
-            found = in_terms(fit_chosen(model, longer, how_many, seed), terms, int(longer.shape[0]))
+            telling = X if aside is None else X[aside.used]
+            found = in_terms(fit_chosen(model, telling, how_many, seed), terms, int(telling.shape[0]))
             W = _numbered(model := found.model, found.model.transform(X), terms)
-        stability = stability or (terms == TOPICS and halves_are_cheap(longer, model))
-        found = with_trust(found, longer, stability=stability, bootstrap=bootstrap, seed=seed)
-        shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix)
+        stability = stability or (terms == TOPICS and halves_are_cheap(telling, model))
+        found = with_trust(found, telling, stability=stability, bootstrap=bootstrap, seed=seed)
+        shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix, aside)
         found.say_choice()
         if out is not None:
             known_too = {} if in_chunks else shown.arrays()
@@ -151,8 +151,8 @@ def parts(
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
             shown.write_weights(weights, matrix.row_title, shares)
-        findings = _findings(found, longer, caught, matrix, in_chunks)
-        given = words["stop_words"], short, findings, copies
+        findings = _findings(found, telling, caught, matrix, in_chunks)
+        given = words["stop_words"], aside, findings, copies
         findings = worst_first([*findings, *([] if in_chunks else _about_data(model, matrix, shown, source, given))])
         _show_table(shown, (weights, features), any((out, features, weights, report, save)), as_json)
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)

@@ -20,6 +20,7 @@ from rectifact.io.graphs import edge_remarks
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
 from rectifact.io.several import split_ends
 from rectifact.io.tables import column_numbers, is_number
+from rectifact.io.text import NO_TEXT
 from rectifact.io.triples import Settled
 from rectifact.io.yes_no import NOT_SO, but_yes_no, remark
 
@@ -32,9 +33,6 @@ DISTANCES = {"distance", "dist", "dissimilarity", "pvalue", "pval", "p", "cost",
 
 SURELY = {"distance", "dist", "dissimilarity", "pvalue", "pval"}
 """Those that mean so among other words as well, as in ``Distance km``; passenger km or the length of a call do not."""
-
-NO_TEXT = {"n/a", "#n/a", "na", "n.a.", "none", "null", "nan", "nil", "-", "--", "–", "—", "?", ".", "..", "..."}
-"""What cells hold in place of a text."""
 
 
 def is_adjacency(frame: Frame) -> bool:

@@ -36,16 +36,16 @@ from rectifact.io.listed import (
     listed_by_name,
     to_compare,
 )
+from rectifact.io.row_numbers import may_name_rows
 from rectifact.io.stray_texts import refuse_stray_texts, why_not
 from rectifact.io.tables import is_name, is_number
 from rectifact.io.yes_no import NOT_SO, but_yes_no
 
+SHORT_TITLES = 1.5
+"""Mean number of words from which on the only column besides names of the rows holds texts: fewer are categories."""
+
 MOST_OF_PAIRS = 6
 """Columns of a table that may list pairs."""
-
-LEAST_ROWS, SAME, LEAST_ID = 20, 5, 1000
-"""Rows that a first column of different whole numbers may name, pairs that chance would make equal among measured
-ones in their range, and the smallest identifier where it would make fewer equal."""
 
 MOST_DROPPED = 10
 """Columns that a remedy names; more of them have another reason, such as decimal commas."""
@@ -139,6 +139,7 @@ def _documents(view: View) -> Plan | None:
     found = [name for name in texts if lengths[name] >= least[name]]
     found = texts if not found and len(view.names) == 1 else found
     likely = [name for name in texts if lengths[name] >= 3 and name != view.first and not view.is_id_name(name)]
+    found = found or [name for name in texts if _is_only_text(view, name) and lengths[name] >= SHORT_TITLES]
     open_ = len(numbers) >= 10 or not found
     found = found or (likely if view.purpose == "parts" else [])
     if not found:
@@ -160,6 +161,12 @@ def _documents(view: View) -> Plan | None:
             f"Say which to read with --text-column {quoted(found[0])}{also}.",
         )
     return _texts(view, found)
+
+
+def _is_only_text(view: View, name: str) -> bool:
+    """Whether there is nothing else to find parts in: one column of texts beside one that names the rows."""
+    others = [other for other in view.names if other != name]
+    return view.purpose == "parts" and len(others) == 1 and view.is_id(others[0]) and view.differ(others[0])
 
 
 def _texts(view: View, columns: Sequence[str]) -> Plan:
@@ -238,34 +245,13 @@ def _index(view: View, sure: bool) -> list[str]:
             "measurements.",
             f"Use --id-column {own} if it names the rows, --drop {own} to leave it out, or --table to keep it.",
         )
-    if not sure and view.frame.named and _may_name_rows(view, first):
+    if not sure and view.frame.named and may_name_rows(view, first):
         own = quoted(first)
         ask(
             f"The column {first!r} of {view.where} has a whole number of its own for each row, as names do.",
             f"Use --id-column {own} if it names them, --drop {own} to leave it out, or --table if it was measured.",
         )
     return ids[:1] if is_text else []
-
-
-def _may_name_rows(view: View, first: str) -> bool:
-    """Whether the first column has a whole number of its own for each row, which no other column has.
-
-    Measured numbers in so small a range would come again, or these are all of one length and above those of all other
-    columns, as 10482 is among answers from 1 to 5.
-    """
-    n, others = len(view.table), [name for name in view.names if name != first and is_number(view.type(name))]
-    if n < LEAST_ROWS or not others or not pa.types.is_integer(view.type(first)) or not view.differ(first):
-        return False
-    if word(first) in {*WORDS["value"], *WORDS["count"]} or view.is_time(first) or view.table.column(first).null_count:
-        return False
-    values = view.table.column(first).to_numpy().astype(float)
-    low, high = values.min(), values.max()
-    if low < 0 or any(pa.types.is_integer(view.type(name)) and view.differ(name) for name in others):
-        return False
-    if n * n > 2 * SAME * (high - low + 1):
-        return True
-    most = max(float(np.nanmax(view.table.column(name).to_numpy().astype(float), initial=0)) for name in others)
-    return bool(low >= LEAST_ID and len(f"{low:.0f}") == len(f"{high:.0f}") and most < low)
 
 
 def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
@@ -297,6 +283,11 @@ def _check_numbers(view: View, name: str, columns: Sequence[str]) -> None:
             f"Leave them out with --drop {listing([*view.options.drop, name, *others])}{remedy}.{pairs}",
         )
     if view.purpose == "parts" and what.startswith("holds text"):
+        if len(columns) == 1:
+            raise InputError(
+                f"{view.where} has no numbers besides names of its rows, and the column {name!r} {what}.",
+                f"Read it as texts with --text-column {quoted(name)}.{pairs}",
+            )
         remedy += f", or read it as texts with --text-column {quoted(name)}"
     raise InputError(
         f"The column {name!r} of {view.where} {what}, where numbers are expected.",

@@ -34,6 +34,9 @@ WINDOWS = "cp1252"
 NOT_IN_TEXT = bytes({*range(32)} - {*b"\a\b\t\n\v\f\r\x1a\x1b"})
 """Bytes that no text has, by the rule of the command ``file``, but for the mark that DOS puts at the end."""
 
+NO_TEXT = {"n/a", "#n/a", "na", "n.a.", "none", "null", "nan", "nil", "-", "--", "–", "—", "?", ".", "..", "..."}
+"""What cells and lines hold in place of a text."""
+
 SEPARATORS = ",;\t|"
 COMMENT = ("#", "%")
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)|", re.IGNORECASE)

@@ -293,12 +293,13 @@ class PartsTransformer(ConvergencePlot, ClassNamePrefixFeaturesOutMixin, Transfo
             stability=None if stability is None else np.asarray(to_host(stability), dtype=float),
             stability_range=None if ends is None else np.asarray(to_host(ends), dtype=float),
             coherence=self._coherence(samples) if terms == TOPICS else None,
+            short=are_short(samples.data),
             terms=terms,
         )
 
     def _coherence(self, samples: Operand) -> Any:
-        """Coherence of the topics, for counts of words in memory, where it says something about them."""
-        if is_chunked(samples.data) or are_short(samples.data):
+        """Coherence of the topics, for counts of words in memory."""
+        if is_chunked(samples.data):
             return None
         X = to_csr(samples.data) if is_sparse(samples.data) else to_host(samples.data)
         return npmi_coherence(np.asarray(to_host(self.components_), dtype=float), X)

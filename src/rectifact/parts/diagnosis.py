@@ -84,6 +84,7 @@ def diagnose(
     stability: NDArray[Any] | None = None,
     stability_range: NDArray[Any] | None = None,
     coherence: NDArray[Any] | None = None,
+    short: bool = False,
     terms: Terms = PARTS,
 ) -> list[Finding]:
     """All findings, the worst first; a single note that the weights can be told apart is good news.
@@ -112,6 +113,8 @@ def diagnose(
         The lowest and the highest of the splits into halves over which it is the mean.
     coherence : array of shape (n_components,), optional
         Coherence of each topic.
+    short : bool, default False
+        Whether samples have few features each, as titles have few words.
     terms : Terms, optional
         What parts, samples and features are called.
     """
@@ -125,7 +128,7 @@ def diagnose(
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
-        *incoherent_topics(W, H, coherence, terms, fewer=asks_for_fewer([*sizes, *conditions])),
+        *incoherent_topics(W, H, coherence, terms, short=short, fewer=asks_for_fewer([*sizes, *conditions])),
         *conditions,
         *(_assumptions(W, H, terms) if independent else []),
     ]

@@ -16,7 +16,7 @@ from rectifact.core.validation import check_at_least, check_option
 from rectifact.io.all_rows import AllRows
 from rectifact.io.files import reading
 from rectifact.io.matrices import NamedMatrix
-from rectifact.io.text import WINDOWS, decoded, encoding_of, open_bytes, warn_of_windows
+from rectifact.io.text import NO_TEXT, WINDOWS, decoded, encoding_of, open_bytes, warn_of_windows
 from rectifact.parts.markup import without_markup
 from rectifact.parts.stop_words import stop_words_of
 from rectifact.parts.vocabulary import WORD, Vocabulary, Weighting
@@ -59,9 +59,8 @@ class Corpus(NamedMatrix):
 
     def __repr__(self) -> str:
         """Sizes, and how words are weighted."""
-        n, d = self.X.shape
         weighting = "" if self.vocabulary is None else f", weighting={self.vocabulary.weighting!r}"
-        return f"Corpus({count(n, 'document')} by {count(d, 'word')}{weighting})"
+        return f"Corpus({count(self.X.shape[0], 'document')} by {count(self.X.shape[1], 'word')}{weighting})"
 
 
 def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
@@ -70,9 +69,9 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     Parameters
     ----------
     path : Path
-        A file in UTF-8 or with a byte order mark, whose blank lines are skipped, or a folder, which is searched with
-        its subfolders. Text that is not UTF-8 is read as Windows-1252, with a warning. A file of the folder that is not
-        text is left out with a warning.
+        A file in UTF-8 or with a byte order mark, or a folder, which is searched with its subfolders. Blank lines of a
+        file, and lines that hold N/A or the like, are left out with a warning. Text that is not UTF-8 is read as
+        Windows-1252, with a warning. A file of the folder that is not text is left out with a warning.
 
     Returns
     -------
@@ -91,20 +90,24 @@ def read_documents(path: Path) -> tuple[list[str], NDArray[np.str_]]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "reviews.txt"
-    ...     _ = path.write_text("A good book.\n\nA dull one.\n")
+    ...     _ = path.write_text("A good book.\nA dull one.\n")
     ...     read_documents(path)
-    (['A good book.', 'A dull one.'], array(['1', '3'], dtype='<U1'))
+    (['A good book.', 'A dull one.'], array(['1', '2'], dtype='<U1'))
     """
     if path.is_dir():
         return _read_folder(path)
     text, encoding = _read_text(path)
     if encoding == WINDOWS:
         warn_of_windows(path)
-    lines = text.split("\n")
-    numbers = [i for i, line in enumerate(lines) if line.strip()]
+    lines = [line.strip() for line in text.rstrip().split("\n")]
+    numbers = [i for i, line in enumerate(lines) if line and line.casefold() not in NO_TEXT]
     if not numbers:
         raise InputError(f"{str(path)!r} holds no document: every line is blank.", "Write one document per line.")
-    return [lines[i].strip() for i in numbers], np.array([str(i + 1) for i in numbers])
+    stand_ins = [line for line in lines if line and line.casefold() in NO_TEXT]
+    such = f", {len(stand_ins)} of them with {stand_ins[0]!r} or the like" if stand_ins else ""
+    if without := len(lines) - len(numbers):
+        warnings.warn(FitWarning(f"{count(without, 'line')} without text left out{such}.", ""), stacklevel=2)
+    return [lines[i] for i in numbers], np.array([str(i + 1) for i in numbers])
 
 
 def is_document(path: Path) -> bool:
@@ -141,8 +144,7 @@ def _read_folder(folder: Path) -> tuple[list[str], NDArray[np.str_]]:
     if wrong:
         what = f"{count(len(wrong), 'file')} left out: {wrong[0].what}"
         warnings.warn(FitWarning(what, wrong[0].remedy), stacklevel=3)
-    printable = [name.encode("utf-8", "replace").decode() for name in texts]  # a file name need not be valid text
-    return list(texts.values()), np.array(printable)
+    return list(texts.values()), np.array([name.encode("utf-8", "replace").decode() for name in texts])  # valid text
 
 
 def _read_text(path: Path) -> tuple[str, str]:
@@ -304,8 +306,8 @@ def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
     if isinstance(documents, str):
         raise InputTypeError("documents is a list of texts; got a single text.", "Split it, for example by lines.")
     if hasattr(documents, "columns"):
-        names = [str(name) for name in documents.columns]
-        what = f"documents is a list of texts; got a table with the columns {', '.join(map(repr, names[:5]))}."
+        names = ", ".join(repr(str(name)) for name in list(documents.columns)[:5])
+        what = f"documents is a list of texts; got a table with the columns {names}."
         raise InputTypeError(what, "Give one of them, such as table['text'].")
     texts = list(documents)
     for i, text in enumerate(texts):
@@ -317,8 +319,8 @@ def _checked(documents: Sequence[str], fewest: int = 2) -> list[str]:
             raise InputTypeError(f"documents is a list of texts; number {i + 1} is of type {kind}.", "Leave it out.")
     if not texts:
         raise InputError("There is no document whose words could be counted.", "Check the file or the filter.")
+    what = "There is only one document, and topics show in how documents differ."
     if len(texts) < fewest:
-        what = "There is only one document, and topics show in how documents differ."
         raise InputError(what, "Give one document per line, or a folder of texts.")
     return texts
 

@@ -54,7 +54,11 @@ def languages_of(texts: Sequence[str]) -> NDArray[np.str_]:
 
 
 def foreign_documents(
-    languages: NDArray[np.str_], largest: NDArray[Any], clear: NDArray[np.bool_], names: Any
+    languages: NDArray[np.str_],
+    largest: NDArray[Any],
+    clear: NDArray[np.bool_],
+    names: Any,
+    aside: NDArray[np.bool_] | None = None,
 ) -> list[Finding]:
     """A finding for each further language: its documents, and the topics that are mostly theirs.
 
@@ -69,6 +73,8 @@ def foreign_documents(
     clear : array of bool of shape (n_documents,)
         Whether the document is clearly about it.
     names : array of str of shape (n_documents,)
+    aside : array of bool of shape (n_documents,), optional
+        Documents that topics were not found in.
 
     Examples
     --------
@@ -81,12 +87,14 @@ def foreign_documents(
         own = languages == language
         topics = [int(i) for i in np.unique(largest[own & clear]) if own[clear & (largest == i)].mean() >= MOSTLY]
         which = ", ".join(str(i + 1) for i in topics)
-        told = f" Topic {which} is mostly about them: it is a language rather than a subject."
+        told = f" Topic {which} is mostly about them: it is a language rather than a subject." if topics else ""
         if len(topics) > 1:
             told = f" Topics {which} are mostly about them: they are of a language, whatever their subjects."
+        if aside is not None and aside[own].all():
+            told = f" Topics and their number come from the others.{told}"
         detail = (
             f"{own.sum()} of {count(len(own), 'document')} are in {language.capitalize()}, such as "
-            f"{str(names[np.flatnonzero(own)[0]])!r}.{told if topics else ''}"
+            f"{str(names[np.flatnonzero(own)[0]])!r}.{told}"
         )
         lost = not clear[own].mean() >= MOSTLY  # no topic has them
         severity: Severity = "warning" if topics or lost else "note"

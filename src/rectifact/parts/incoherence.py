@@ -12,12 +12,13 @@ from rectifact.parts.terms import Terms
 JUNK_SHARE, JUNK_COHERENCE = 0.4, 0.15  # of a topic that is a rest of several
 LESS_COHERENT = ((2, 0.5), (1, 0.25))  # the same, next to an even share and to the median coherence of the others
 LEAST_OF_ITS_SHARE = 0.5  # of an even share, from which on a coherence below chance is worth a word
+OTHERS_OF_SHORT = 0.25  # median coherence of the others from which on they tell something in short texts
 NEGLIGIBLE = 1e-6  # of the largest weight of a topic, below which a word is not one of it
 MOST_NAMED = 8  # topics in a sentence
 
 LITTLE_MEANT = (
     "In texts this short, even words of one subject rarely occur together, so a low or negative coherence does not "
-    "mean that a topic is bad: judge it by its words and stability."
+    "by itself mean that a topic is bad: judge it by its words and stability."
 )
 
 
@@ -26,11 +27,16 @@ def about_coherence(X: Any) -> str:
     return LITTLE_MEANT if are_short(X) else ""
 
 
-def _without_subject(share: NDArray[Any], coherence: NDArray[Any]) -> list[int]:
-    """Topics of some size whose words have little to do with each other, by themselves or next to the other topics."""
+def _without_subject(share: NDArray[Any], coherence: NDArray[Any], *, short: bool) -> list[int]:
+    """Topics of some size whose words have little to do with each other, by themselves or next to the other topics.
+
+    In short texts a low coherence says nothing by itself, but next to others that are coherent it does.
+    """
     found = []
     for i in range(len(share)):
         others, times = float(np.median(np.delete(coherence, i))), share[i] * len(share)
+        if short and others < OTHERS_OF_SHORT:
+            continue
         by_itself = share[i] >= JUNK_SHARE and coherence[i] < JUNK_COHERENCE
         next_to_others = any(times >= size and coherence[i] < part * others for size, part in LESS_COHERENT)
         if by_itself or next_to_others or (times >= LEAST_OF_ITS_SHARE and coherence[i] < 0):
@@ -39,18 +45,25 @@ def _without_subject(share: NDArray[Any], coherence: NDArray[Any]) -> list[int]:
 
 
 def incoherent_topics(
-    W: NDArray[Any], H: NDArray[Any], coherence: NDArray[Any] | None, terms: Terms, *, fewer: bool = False
+    W: NDArray[Any],
+    H: NDArray[Any],
+    coherence: NDArray[Any] | None,
+    terms: Terms,
+    *,
+    short: bool = False,
+    fewer: bool = False,
 ) -> list[Finding]:
     """Topics whose words have little to do with each other; those of a single word are not among them.
 
-    With ``fewer``, as where others are asked to be left out, a larger number of topics is not advised.
+    In ``short`` texts, they are judged next to the others alone. With ``fewer``, as where others are asked to be left
+    out, a larger number of topics is not advised.
     """
     if coherence is None or len(H) == 1:
         return []
     sizes = W.sum(axis=0) * np.abs(H).sum(axis=1)
     share = sizes / max(sizes.sum(), 1e-300)
     several = (NEGLIGIBLE * H.max(axis=1, keepdims=True) < H).sum(axis=1) > 1
-    junk = [i for i in _without_subject(share, coherence) if several[i]]
+    junk = [i for i in _without_subject(share, coherence, short=short) if several[i]]
     if not junk:
         return []
     name, holds = terms.part.capitalize(), f"{share[junk].sum():.0%} of the {terms.whole}"

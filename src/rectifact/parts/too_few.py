@@ -13,8 +13,8 @@ LEAST = 10
 """Documents of two words or more, and words, below which topics are chance: their largest words alone are ten."""
 
 
-TOO_FEW = "too few texts for topics"
-"""The finding about them."""
+TOO_FEW = "too few texts for topics", "too few words for topics"
+"""The findings about them."""
 
 
 def too_few(X: Any, vocabulary: Vocabulary | None = None) -> list[Finding]:
@@ -32,15 +32,18 @@ def too_few(X: Any, vocabulary: Vocabulary | None = None) -> list[Finding]:
     telling = int((np.diff(rows.indptr) > 1).sum())
     if telling >= LEAST and n_words >= LEAST:
         return []
+    enough, has = n_documents >= LEAST, "has" if telling == 1 else "have"
     detail = f"{count(n_documents, 'document')} with {count(n_words, 'word')} that count are too few for topics"
-    if min(n_documents, n_words) >= LEAST:
-        has = "has" if telling == 1 else "have"
+    if enough and n_words < LEAST:
+        detail = f"{n_documents} documents have only {count(n_words, 'different word')} that count, too few for topics"
+    elif enough:
         detail = f"Only {telling} of {n_documents} documents {has} two or more words that count, too few for topics"
     detail += ": what looks like a topic may be chance, whatever its coherence and stability."
-    remedy = command = "Add documents."
+    add = "Give longer texts" if enough else "Add documents"
+    remedy = command = f"{add}."
     left_out = vocabulary is not None and bool(str(vocabulary.seen))
     if left_out and (n_words < LEAST or telling < min(n_documents, LEAST)):
         remedy, command = (
-            f"Add documents; with {one}, words of a single document count, too." for one in ("min_df=1", "--min-df 1")
+            f"{add}; with {one}, words of a single document count, too." for one in ("min_df=1", "--min-df 1")
         )
-    return [Finding("warning", TOO_FEW, detail, remedy, command)]
+    return [Finding("warning", TOO_FEW[enough], detail, remedy, command)]

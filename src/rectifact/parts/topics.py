@@ -258,14 +258,13 @@ def _are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def repeated_texts(texts: Sequence[str], X: Any, names: Any, left_out: str = "") -> list[Finding]:
-    """A finding about documents that have the same beginning and the same words as others; some may be ``left_out``.
+def same_texts(texts: Sequence[str], X: Any) -> tuple[list[Any], NDArray[np.bool_]]:
+    """What tells texts apart, their beginnings and words, and which documents repeat an earlier one.
 
     Examples
     --------
-    >>> X = np.array([[1, 0], [0, 2], [1, 0], [1, 0]])
-    >>> print(repeated_texts(["apple", "pear pear", "apple", "apple"], X, ["a", "b", "c", "d"])[0].detail)
-    3 of 4 documents have the same text as another one, 3 of them that of 'a'.
+    >>> same_texts(["apple", "pear", "apple"], np.array([[1, 0], [0, 2], [1, 0]]))[1]
+    array([False, False,  True])
     """
     rows = sp.csr_array(X)
     ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
@@ -273,6 +272,22 @@ def repeated_texts(texts: Sequence[str], X: Any, names: Any, left_out: str = "")
         (str(text), rows.indices[i:j].tobytes(), rows.data[i:j].tobytes())
         for text, (i, j) in zip(texts, ends, strict=True)
     ]
+    first: dict[Any, int] = {}
+    return keys, np.array([first.setdefault(key, i) < i for i, key in enumerate(keys)], dtype=bool)
+
+
+def repeated_texts(texts: Sequence[str], X: Any, names: Any, left_out: str = "", *, unused: int = 0) -> list[Finding]:
+    """A finding about documents that have the same beginning and the same words as others; some may be ``left_out``.
+
+    ``unused`` is the number of repetitions that topics were not found in.
+
+    Examples
+    --------
+    >>> X = np.array([[1, 0], [0, 2], [1, 0], [1, 0]])
+    >>> print(repeated_texts(["apple", "pear pear", "apple", "apple"], X, ["a", "b", "c", "d"])[0].detail)
+    3 of 4 documents have the same text as another one, 3 of them that of 'a'.
+    """
+    keys, _ = same_texts(texts, X)
     (most, times), *_ = (found := Counter(keys)).most_common(1)
     if times == 1:
         return []
@@ -281,4 +296,9 @@ def repeated_texts(texts: Sequence[str], X: Any, names: Any, left_out: str = "")
     detail += f", {times} of them that of {str(names[keys.index(most)])!r}."
     severity: Severity = "warning" if same >= MANY_COPIES * len(keys) else "note"
     remedy = "Keep one of each, unless copies should count: topics follow what is written most often."
+    if unused:
+        remedy = (
+            f"Topics and their number come from one of each ({count(unused, 'repetition')} left out of the fit), but "
+            "shares and numbers of documents count all: keep one of each if they should not."
+        )
     return [Finding(severity, "documents with the same text", detail, remedy)]

@@ -18,7 +18,13 @@ WITHOUT_TOPIC = "documents without a topic"
 
 
 def without_topic(
-    words: NDArray[Any], residual: NDArray[Any], short: NDArray[np.bool_], *, new: bool = False, fewer: bool = False
+    words: NDArray[Any],
+    residual: NDArray[Any],
+    short: NDArray[np.bool_],
+    *,
+    foreign: NDArray[np.bool_] | None = None,
+    new: bool = False,
+    fewer: bool = False,
 ) -> list[Finding]:
     """A note with the number of all documents without a topic, and why they have none.
 
@@ -30,6 +36,8 @@ def without_topic(
         Relative residuals; NaN for documents without words.
     short : array of bool of shape (n_documents,)
         Documents that were too short to find topics by.
+    foreign : array of bool of shape (n_documents,), optional
+        Documents in another language that topics were not found in.
     new : bool, default False
         Whether topics of a saved model are used: more of them need another fit.
     fewer : bool, default False
@@ -45,11 +53,13 @@ def without_topic(
     if not none.any():
         return []
     empty, brief = none & (words == 0), none & (words > 0) & short
-    others = int((none & ~empty & ~brief).sum())
+    other_language = none & ~empty & ~brief & (np.zeros(len(none), dtype=bool) if foreign is None else foreign)
+    others = int((none & ~empty & ~brief & ~other_language).sum())
     has, whom = ("has", "it") if others == 1 else ("have", "them")
     reasons = [
         (int(empty.sum()), "has", "have", "no word that counts"),
         (int(brief.sum()), "is", "are", "too short to find topics by"),
+        (int(other_language.sum()), "is", "are", "in another language than most"),
         (others, has, has, f"a residual of {NOTHING:g} or more, so that the topics explain next to nothing of {whom}"),
     ]
     told = [f"{n} {one if n == 1 else several} {what}" for n, one, several, what in reasons if n]
