@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rectifact.cli.cluster_data import ONLY_NODES
 from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.cli.known_parts import aligned
 from rectifact.cli.outcome import Outcome
@@ -27,8 +28,6 @@ from rectifact.models import SavedModel, load_saved
 
 USED = ("data", "known", "out", "as_json", "ignore_case", *READING)
 """Parameters of the command that have an effect with ``--model``."""
-
-ONLY_NODES = "--ignore-case is for the nodes of a graph."
 
 LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""

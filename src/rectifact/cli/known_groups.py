@@ -23,6 +23,32 @@ class Groups(NamedTuple):
     by_position: str = ""
 
 
+class Samples(NamedTuple):
+    """The rows of the data that values are wanted for.
+
+    Attributes
+    ----------
+    data : Path
+        The file that they are in.
+    n : int
+        Number of values that there must be where they are matched by position.
+    names : array of str of shape (n,), or None
+    named : bool
+        Whether the names are those of the data, and not numbers of its rows.
+    what : str
+        What they are called in a sentence.
+    sheet : str or None
+        The sheet of the data that was read.
+    """
+
+    data: Path
+    n: int
+    names: Any = None
+    named: bool = True
+    what: str = "sample"
+    sheet: str | None = None
+
+
 def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
     """Say that colours are for a report, where none is written and no model is saved for one."""
     if colour_by is not None and report is None and save is None:
@@ -41,16 +67,7 @@ def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
 
 
 def read_groups(
-    text: str,
-    data: Path,
-    n_samples: int,
-    names: Any = None,
-    option: str = "--colour-by",
-    said: str = "Colours",
-    what: str = "sample",
-    ignore_case: bool = False,
-    named: bool = True,
-    sheet: str | None = None,
+    text: str, samples: Samples, option: str = "--colour-by", said: str = "Colours", ignore_case: bool = False
 ) -> Groups:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
@@ -59,22 +76,14 @@ def read_groups(
     Parameters
     ----------
     text : str
-        A column of ``data``, ``table.csv:column``, or the path of a table with one column or of a text file.
-    data : Path
-        The table that was embedded.
-    n_samples : int
-        Number of values that there must be where they are matched by position.
-    names : array of str of shape (n_samples,), or None
-        Names of the samples.
-    option, said, what : str
-        The option, and what the values and the samples are called in a sentence.
+        A column of the data, ``table.csv:column``, or the path of a table with one column or of a text file.
+    samples : Samples
+    option, said : str
+        The option, and what the values are called in a sentence.
     ignore_case : bool
         Whether capitals and spaces do not count when names are matched.
-    named : bool
-        Whether the names are those of the data, and not numbers of its rows.
-    sheet : str or None
-        The sheet of ``data`` that was read.
     """
+    data, n_samples, names, named, what, sheet = samples
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if not place and text_suffix(data) not in WITH_GROUPS:
