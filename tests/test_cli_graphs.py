@@ -431,13 +431,6 @@ def test_weights_of_zero_are_said(run, tmp_path):
         SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
 
 
-@pytest.mark.parametrize("name", ["p_value", "cost", "Distance km"])
-def test_a_weight_that_may_mean_the_opposite_is_said(run, tmp_path, name):
-    edges_of_cliques().assign(**{name: 0.5}).to_csv(tmp_path / "edges.csv", index=False)
-    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
-    assert f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead" in said
-
-
 @pytest.mark.parametrize("name", ["size", "Size (bytes)", "size_kb"])
 def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path, name):
     table, path = edges_of_cliques().rename(columns={"who": "from", "whom": "to"}), tmp_path / "edges.csv"

@@ -21,12 +21,13 @@ from rectifact.cli.terminal import STDOUT, in_options, say
 from rectifact.core.errors import InputError
 from rectifact.graph import SymNMF
 from rectifact.graph.scaling import scaled_note
-from rectifact.graph.weights import check_for_points
+from rectifact.graph.weights import Values, check_for_points
 from rectifact.io.graphs import nearly_equal
 from rectifact.models import SavedModel
 
-FOUND = {"scale=", "min_component"}
-"""Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report."""
+FOUND = {"scale=", "min_component", "distances"}
+"""Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report,
+and distances are asked about before the fit."""
 
 Affinity = Literal["knn", "precomputed"]
 
@@ -102,13 +103,15 @@ def cluster(
         ),
     ] = "auto",
     values: Annotated[
-        Literal["raw", "log", "binary"],
+        Literal["raw", "log", "binary", "distance"] | None,
         typer.Option(
-            help="Take the weights of edges as they are; log, log(1 + weight / unit), where the unit is the weight "
-            "that a tenth of the edges do not exceed; or binary, 1 for each edge. A few large weights, such as amounts "
-            "of money, would decide alone: compare log and binary."
+            help="Take the weights of edges as they are, raw, which is the default; log, log(1 + weight / unit), where "
+            "the unit is the weight that a tenth of the edges do not exceed; or binary, 1 for each edge. A few large "
+            "weights, such as amounts of money, would decide alone: compare log and binary. If a large number means "
+            "far apart, as in a table of distances, distance: nodes are then clustered as points so far apart.",
+            show_default=False,
         ),
-    ] = "raw",
+    ] = None,
     n_neighbors: Annotated[
         int | None, typer.Option("--neighbors", min=1, help="Number of neighbours of each point.")
     ] = None,
@@ -192,7 +195,7 @@ def cluster(
         options.check_known(context, USED, "clusters", "nodes or points")
         apply_saved(known, source, place, out, outcome, ignore_case)
         return
-    given = read_given(source, place)
+    given = read_given(source, place, values)
     if ignore_case:
         given = as_one(given)
     X, names, what = given.X, given.names, given.what
@@ -205,10 +208,11 @@ def cluster(
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
+    weights: Values = "raw" if values is None or values == "distance" else values
     if what == "point":
-        check_for_points(values)
+        check_for_points(weights)
     model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
-    model.set_params(values=values, min_component=min_component, reassign=reassign)
+    model.set_params(values=weights, min_component=min_component, reassign=reassign)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
         found = fit_chosen(model, X, how_many, seed)
@@ -228,6 +232,7 @@ def cluster(
         say_comparison(compared, list(map(str, names)), what)
     say_clusters(found, len(names), what, roles, louvain)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
+    notes |= {"distances": place.name} if values == "distance" else {}
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
     outcome.write(
         SavedModel(model, features=given.columns, groups=None if groups is None else groups.values, **kept),

@@ -10,7 +10,11 @@ from rectifact.cli.reading import Reading
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import from_edges, from_networkx
+from rectifact.graph.distances import known_distances, like_distances, listed_distances, points_of
 from rectifact.graph.spelling import without_case
+from rectifact.io.columns import quoted
+from rectifact.io.edge_columns import may_be_far, sounds_far
+from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 
 ONLY_NODES = "--ignore-case is for the nodes of a graph."
@@ -42,22 +46,76 @@ class Given(NamedTuple):
     named: bool = True
 
 
-def read_given(source: Reading, path: Path) -> Given:
-    """Points or the adjacency matrix of a graph, from a file of any kind."""
+def read_given(source: Reading, path: Path, values: str | None) -> Given:
+    """Points or the adjacency matrix of a graph, from a file of any kind.
+
+    Distances become points that are as far apart; where nobody says what weights are, those that look like distances
+    are asked about.
+    """
     found = source.read(path, "cluster")
+    if values == "distance":
+        return _placed(found, source)
     if found.graph is not None:
-        return Given(*from_networkx(found.graph))
-    if found.edges is not None:
-        return Given(*from_edges(*found.edges, sort=False))
-    matrix: Any = found.matrix
-    names = numbered(matrix.rows, matrix.X.shape[0])
-    named = matrix.rows is not None
-    if source.graph:
+        given = Given(*from_networkx(found.graph))
+    elif found.edges is not None:
+        given = Given(*from_edges(*found.edges, sort=False))
+    else:
+        given = _of_matrix(found.matrix, source.graph)
+    weighted = found.edges is None or len(found.edges) > 2
+    if values is None and given.what == "node" and weighted:
+        _check_not_distances(given.X, found.weight or source.weight or "", path)
+    return given
+
+
+def _of_matrix(matrix: Any, is_graph: bool) -> Given:
+    names, named = numbered(matrix.rows, matrix.X.shape[0]), matrix.rows is not None
+    if is_graph:
         X = _without_gaps(matrix.X)
         _check_weights(X, names)
         return Given(_without_directions(X), names, named=named)
     _check_cells(matrix.X, names, matrix.columns)
     return Given(matrix.X, names, matrix.row_title, "point", matrix.columns, named)
+
+
+def _placed(found: Input, source: Reading) -> Given:
+    """Nodes as points that are as far apart as their distances say."""
+    if not source.graph:
+        raise InputError("--values distance is for distances between nodes.", "Give their file with --graph.")
+    matrix: Any = found.matrix
+    if found.edges is not None and len(found.edges) < 3:
+        raise InputError("The edges have no column of distances.", "Name it with --weight.")
+    if matrix is not None:
+        _check_square(matrix.X)
+        D, names = known_distances(matrix.X), numbered(matrix.rows, matrix.X.shape[0])
+    elif found.edges is not None:
+        D, names = listed_distances(*found.edges)
+    else:
+        D, names = from_networkx(found.graph)
+    points, named = points_of(D), matrix is None or matrix.rows is not None
+    paths = "" if D.nnz == len(names) * (len(names) - 1) else "; between others, the shortest path counts"
+    say(f"Distances of {D.nnz // 2:,} pairs: {count(len(names), 'node')} are clustered as points so far apart{paths}.")
+    return Given(points, names, what="point", named=named)
+
+
+def _check_not_distances(X: Any, weight: str, path: Path) -> None:
+    """Ask about weights that seem to be distances, by their name, that of the file, or how they go together."""
+    if sounds_far(weight):
+        what = f"The weights are from {weight!r}, which sounds like a distance"
+    elif sounds_far(path.stem):
+        what = f"By its name, {path.name!r} holds distances"
+    elif like_distances(X):
+        what = f"The numbers of {path.name!r} go together as distances do, with all pairs of nodes and 0 for none"
+    else:
+        if may_be_far(weight):
+            say(
+                f"Note: a large {weight!r} counts as a strong tie. If it means a weak one, add --values distance, or "
+                f"leave it out with --drop {quoted(weight)}."
+            )
+        return
+    raise InputError(
+        f"{what}, and a large weight would count as a strong tie.",
+        "Add --values distance if large means far apart, or --values raw if it means a strong tie.",
+    )
 
 
 def as_one(given: Given) -> Given:
@@ -112,14 +170,19 @@ def _check_weights(X: Any, names: Any) -> None:
 
 def _without_directions(X: Any) -> Any:
     """The weights of edges both ways added up, as those of lists of edges are, where a matrix is not symmetric."""
-    if X.shape[0] != X.shape[1]:
-        n, m = X.shape
-        raise InputError(
-            f"A matrix of {n} rows and {count(m, 'column')} is not that of a graph, which has a column for each row.",
-            "Leave out --graph for points; or give a list of edges.",
-        )
+    _check_square(X)
     if not abs(X - X.T).max() > 1e-6 * abs(X).max():  # rounding is left to the fit
         return X
     say("The matrix is not symmetric: directions are ignored, and weights of both directions are added up.")
     loops = sp.diags_array(X.diagonal())
     return X + X.T - (loops if sp.issparse(X) else loops.toarray())
+
+
+def _check_square(X: Any) -> None:
+    """Refuse a matrix that does not have a column for each row."""
+    n, m = X.shape
+    if n != m:
+        raise InputError(
+            f"A matrix of {n} rows and {count(m, 'column')} is not that of a graph, which has a column for each row.",
+            "Leave out --graph for points; or give a list of edges.",
+        )

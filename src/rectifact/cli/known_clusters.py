@@ -42,6 +42,9 @@ def apply_saved(
     if not isinstance(model, SymNMF | SymNMFNet):
         kind = type(model).__name__
         raise InputError(f"{str(path)!r} holds {kind}, not clusters.", "Name a file that cluster --save wrote.")
+    if (saved.notes or {}).get("distances"):
+        what = f"The clusters of {str(path)!r} are those of distances, in which new nodes cannot be placed."
+        raise InputError(what, "Cluster the distances of all nodes together, without --model.")
     points = hasattr(model, "points_")
     if points == source.graph:
         of = "points" if points else "a graph"

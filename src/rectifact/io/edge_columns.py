@@ -13,6 +13,16 @@ from rectifact.io.tables import is_number
 WEIGHTS = {*WORDS["value"], *WORDS["count"], *WORDS["weight"]}
 """Names of columns that say how strong an edge is."""
 
+DISTANCES = {
+    *("distance", "distances", "dist", "dists", "dissimilarity", "pvalue", "pval", "entfernung", "entfernungen"),
+    *("abstand", "abstände", "abstaende", "distanz", "distanzen", "distancia", "distanza", "distância", "afstand"),
+}
+"""Words for what is large where a tie is weak."""
+
+SOMETIMES = {"p", "cost", "costs", "kosten", "length", "länge", "laenge", "km", "miles", "meilen", "duration", "dauer"}
+SOMETIMES |= {"fahrzeit", "reisezeit", "minutes", "minuten", "hops"}
+"""Names of columns that may mean the same; passenger km or the length of a call do not."""
+
 PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
 THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
 """Names of columns whose numbers count different things."""
@@ -45,6 +55,28 @@ table['customer_id'].astype(str), and so for 'product_id'"
     return what, (
         f"if they are different things, write the name of the column in front: {prefixed}, and so for {second!r}"
     )
+
+
+def sounds_far(name: str) -> bool:
+    """Whether the name of a column or of a file says that its numbers are distances.
+
+    Examples
+    --------
+    >>> [sounds_far(name) for name in ("Entfernung_km", "Distance km", "p_value", "cost", "mails")]
+    [True, True, True, False, False]
+    """
+    return word(name) in DISTANCES or bool(DISTANCES & set(re.split(r"[\W_\d]+", name.lower())))
+
+
+def may_be_far(name: str) -> bool:
+    """Whether the name of a column leaves open if a large number means a strong tie or a weak one.
+
+    Examples
+    --------
+    >>> [may_be_far(name) for name in ("Dauer", "cost_eur", "passenger km", "mails")]
+    [True, True, False, False]
+    """
+    return word(name) in SOMETIMES or re.split(r"[\W_\d]+", name.lower())[0] in SOMETIMES
 
 
 def either(likely: Sequence[str]) -> str:

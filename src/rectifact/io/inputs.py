@@ -104,7 +104,7 @@ class Input:
     documents : list of str, or None
         With their names in ``names``, and what those are called in ``title``; ``rows`` are those of their table.
     edges : tuple of arrays, or None
-        Both ends and, if there are any, weights.
+        Both ends and, if there are any, weights, from the column ``weight``.
     graph : networkx.Graph or None
     """
 
@@ -115,6 +115,7 @@ class Input:
     title: str = SAMPLES
     rows: AllRows | None = None
     edges: tuple[Any, ...] | None = None
+    weight: str = ""
     graph: Any = None
 
 
@@ -288,7 +289,8 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
     if purpose == "cluster" and not sure and _may_be_graph(matrix):
         raise InputError(
             f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
-            f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
+            f"Use --graph {quoted(str(path))} for a graph, and --values distance as well if it holds distances, or "
+            "--table for points.",
         )
     said = f"Read as {what}: {shape_said(matrix)}"
     if text_suffix(path) == ".mtx" and matrix.rows is None and has_barcodes(path.parent) and not request.transpose:
@@ -330,7 +332,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         frame = replace(frame, remarks=(*remarks, *alike, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)
-            return Input(said, edges=edges)
+            return Input(said, edges=edges, weight="".join(plan.columns[2:]))
         as_one = request.options.ignore_case
         table, alike = spelt_alike(table, plan.columns, as_one) if purpose == "embed" else (table, [])
         remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))
