@@ -200,6 +200,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "distances",
         "far",
         "mistaken",
         "joining",

@@ -24,6 +24,7 @@ from rectifact.graph.spelling import spelt_as_known, would_be_known
 from rectifact.io.graphs import TWO_KINDS
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
+from rectifact.io.spelling import spelling_of
 from rectifact.models import SavedModel, load_saved
 
 USED = ("data", "known", "out", "as_json", "ignore_case", *READING)
@@ -125,6 +126,7 @@ def _read(
 
 def _new_nodes(A: Any, nodes: Any, known: Any, ignore_case: bool) -> NewNodes:
     """New nodes of the edges; those that are known but for capitals or spaces are made known, or named."""
+    nodes = list(map(spelling_of(known), nodes))
     alike = would_be_known(nodes, known)
     n = len(alike)
     such = f"{alike[0][0]!r} is {alike[0][1]!r} there" if alike else ""

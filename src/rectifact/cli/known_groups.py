@@ -12,6 +12,7 @@ from rectifact.io.frames import read_frame
 from rectifact.io.graphs import folded
 from rectifact.io.listed import WITH_GROUPS
 from rectifact.io.matrices import read_names
+from rectifact.io.spelling import spelling_of
 from rectifact.io.tables import read_table
 from rectifact.io.text import text_suffix
 
@@ -96,6 +97,8 @@ def read_groups(
     own = data.exists() and path.exists() and path.samefile(data)
     table = _table(path, sheet if own else None)
     values = table  # as they are written, where groups are called as nodes are
+    if names is not None:
+        table = table.map(spelling_of(names))
     if ignore_case and names is not None:
         table = _respelt(table, names)
     table, zeros = _zeros_as_in(table, names) if names is not None and named else (table, {})

@@ -23,6 +23,8 @@ SOMETIMES = {"p", "cost", "costs", "kosten", "length", "länge", "laenge", "km",
 SOMETIMES |= {"fahrzeit", "reisezeit", "minutes", "minuten", "hops"}
 """Names of columns that may mean the same; passenger km or the length of a call do not."""
 
+SAYS = "says how strong a tie is"
+
 PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
 THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
 """Names of columns whose numbers count different things."""
@@ -92,7 +94,24 @@ def either(likely: Sequence[str]) -> str:
     whole, bare = f"--triples {listing(likely)}", f"--triples {listing(likely[:2])}"
     if len(likely) < 3 or word(likely[2]) in WEIGHTS:
         return whole
-    return f"{bare}, or {whole} if {likely[2]!r} says how strong a tie is"
+    return f"{bare}, or {whole} if {likely[2]!r} {SAYS}"
+
+
+def named_ends(names: Sequence[str]) -> str:
+    """The arguments for columns of edges in Python, as :func:`either` has the option.
+
+    Examples
+    --------
+    >>> named_ends(["from", "to", "weight"])
+    "source='from', target='to', weight='weight'"
+    >>> named_ends(["from", "to", "bytes"])
+    "source='from', target='to', and weight='bytes' as well if it says how strong a tie is"
+    """
+    bare = f"source={names[0]!r}, target={names[1]!r}"
+    if len(names) < 3:
+        return bare
+    sure = word(str(names[2])) in WEIGHTS
+    return f"{bare}, weight={names[2]!r}" if sure else f"{bare}, and weight={names[2]!r} as well if it {SAYS}"
 
 
 def varied(view: View, ends: Sequence[str], third: str) -> list[str]:

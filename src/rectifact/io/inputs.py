@@ -328,7 +328,7 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         listed = plan.kind == "triples"
         unnamed = (1.0 if request.options.drop_unnamed else FEW_UNNAMED) if listed and purpose == "embed" else 0.0
         table, remarks = pairs(frame, plan, bool(request.missing and listed), request.options.split, unnamed)
-        table, alike = (table, []) if listed else composed(table)
+        table, alike = composed(table, "name" if listed else "node")
         frame = replace(frame, remarks=(*remarks, *alike, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)
