@@ -531,3 +531,30 @@ def test_python_names_the_column_of_weights_and_the_version_without_it_first():
     SymNMF(3).fit(table.assign(weight=weights))
     with pytest.warns(FitWarning, match="A large 'Entfernung' counts as a strong tie"):
         SymNMF(3).fit(table.assign(Entfernung=weights))
+
+
+@pytest.mark.parametrize("names", [["who", "whom"], ["source", "target"]])
+def test_percentages_are_weights(names, run, tmp_path):
+    table = edges_of_cliques().set_axis(names, axis=1).assign(Anteil=["12 %", "1.5%", "3,5 %"] * 16)
+    table.to_csv(tmp_path / "e.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert "weights from 'Anteil'" in said
+    assert "12 % in 'Anteil' is read as 12" in said
+
+
+@pytest.mark.parametrize("kind", ["bare.csv", "named.csv", "bare.npy"])
+def test_a_matrix_of_correlations_is_called_so(kind, run, tmp_path):
+    X = np.corrcoef(np.random.default_rng(0).normal(size=(6, 50)))
+    path = tmp_path / kind
+    if kind == "bare.npy":
+        np.save(path, X)
+    else:
+        named = {"index": True, "header": True} if kind == "named.csv" else {"index": False, "header": False}
+        pd.DataFrame(X.round(4), list("abcdef"), list("abcdef")).to_csv(path, **named)
+    assert "may be that of a graph" in run("cluster", path, expect=2).err
+    said = run("cluster", "--graph", path, expect=2).err
+    assert "The matrix looks like correlations" in said
+    strong = abs(X)  # the remedy works
+    np.fill_diagonal(strong, 0)
+    np.save(tmp_path / "s.npy", strong)
+    run("cluster", "--graph", tmp_path / "s.npy", "-k", 2, "--values", "raw", "-o", tmp_path / "c.csv")

@@ -29,8 +29,6 @@ FOUND = {"scale=", "min_component", "distances"}
 """Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report,
 and distances are asked about before the fit."""
 
-Affinity = Literal["knn", "precomputed"]
-
 
 def cluster(
     context: typer.Context,
@@ -198,8 +196,7 @@ def cluster(
     given = read_given(source, place, values)
     if ignore_case:
         given = as_one(given)
-    X, names, what = given.X, given.names, given.what
-    affinity: Affinity = "precomputed" if what == "node" else "knn"
+    X, names, what, affinity = given.X, given.names, given.what, given.affinity
     alike = nearly_equal(sorted(map(str, names))) if what == "node" else ""
     if alike:
         say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
@@ -208,9 +205,7 @@ def cluster(
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
-    weights: Values = "raw" if values is None or values == "distance" else values
-    if what == "point":
-        check_for_points(weights)
+    weights = _weights(values, what)
     model.set_params(scale=scale, init=init, normalize="auto" if normalize is None else normalize)
     model.set_params(values=weights, min_component=min_component, reassign=reassign)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
@@ -232,13 +227,21 @@ def cluster(
         say_comparison(compared, list(map(str, names)), what)
     say_clusters(found, len(names), what, roles, louvain)
     notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
-    notes |= {"distances": place.name} if values == "distance" else {}
+    notes["distances"] = place.name if values == "distance" else ""
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
     outcome.write(
         SavedModel(model, features=given.columns, groups=None if groups is None else groups.values, **kept),
         summary_of(found, len(names), what, findings, louvain)
         | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
     )
+
+
+def _weights(values: Literal["raw", "log", "binary", "distance"] | None, what: str) -> Values:
+    """What the fit does with weights, which points have none of."""
+    weights: Values = "raw" if values is None or values == "distance" else values
+    if what == "point":
+        check_for_points(weights)
+    return weights
 
 
 def _say_units(model: Any, features: Any) -> None:

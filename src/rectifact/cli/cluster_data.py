@@ -45,6 +45,11 @@ class Given(NamedTuple):
     columns: Any = None
     named: bool = True
 
+    @property
+    def affinity(self) -> Literal["knn", "precomputed"]:
+        """What it is for SymNMF."""
+        return "precomputed" if self.what == "node" else "knn"
+
 
 def read_given(source: Reading, path: Path, values: str | None) -> Given:
     """Points or the adjacency matrix of a graph, from a file of any kind.
@@ -160,12 +165,23 @@ def _check_weights(X: Any, names: Any) -> None:
     if not len(bad) or X.shape[0] != X.shape[1]:
         return
     i, j = (int(axis[bad[0]]) for axis in found.coords)
+    if _are_correlations(X):
+        raise InputError(
+            f"The matrix looks like correlations, {len(bad) // 2} of them negative; weights say how strong an edge is.",
+            "Give their strength: in Python, write abs(X) with 0 on the diagonal; or set negative ones to 0.",
+        )
     n, ends = len(bad), f"{str(names[i])!r} and {str(names[j])!r}"
     raise InputError(
         f"{count(n, 'weight')} of the matrix {'is' if n == 1 else 'are'} negative, the first {found.data[bad[0]]:g} "
         f"between {ends}; weights say how strong an edge is.",
         "Set negative ones to 0, for no edge.",
     )
+
+
+def _are_correlations(X: Any) -> bool:
+    """Whether a square matrix is symmetric, with ones on the diagonal and nothing beyond 1."""
+    X = X.toarray() if sp.issparse(X) else np.asarray(X)
+    return bool(np.allclose(X.diagonal(), 1) and abs(X).max() <= 1 + 1e-6 and np.allclose(X, X.T, atol=1e-4))
 
 
 def _without_directions(X: Any) -> Any:

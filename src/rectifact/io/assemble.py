@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.all_rows import AllRows
+from rectifact.io.amounts import percentages
 from rectifact.io.columns import Plan, listing, quoted, word
 from rectifact.io.edge_columns import WEIGHTS, one_numbering, sounds_far
 from rectifact.io.frames import SAMPLES, Frame
@@ -102,7 +103,9 @@ def pairs(
         if plan.kind == "triples" and (other := but_yes_no(column)):
             what = f"The column {name!r} of {str(frame.path)!r} {other}, where numbers are expected."
             raise InputError(what, f"{NOT_SO.capitalize()}.")
-        table[2] = column_numbers(frame.path, name, column)
+        shares = percentages(column)
+        table[2] = column_numbers(frame.path, name, column) if shares is None else shares
+        left += [f"{column[0].as_py().strip()} in {name!r} is read as {shares[0]:g}"] if shares else []
         lacking = lacking | np.isin(np.arange(1, len(table) + 1), gaps)
         left += [f"{count(len(gaps), 'row')} without a value left out"] if len(gaps) else []
     table = table[~lacking]

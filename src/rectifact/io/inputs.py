@@ -289,8 +289,7 @@ def _checked(path: Path, purpose: Purpose, request: Request, stored: tuple[Named
     if purpose == "cluster" and not sure and _may_be_graph(matrix):
         raise InputError(
             f"{str(path)!r} holds a square matrix, which may be that of a graph, or points.",
-            f"Use --graph {quoted(str(path))} for a graph, and --values distance as well if it holds distances, or "
-            "--table for points.",
+            f"Use --graph {quoted(str(path))} for a graph, or --table for points.",
         )
     said = f"Read as {what}: {shape_said(matrix)}"
     if text_suffix(path) == ".mtx" and matrix.rows is None and has_barcodes(path.parent) and not request.transpose:
@@ -305,7 +304,7 @@ def _may_be_graph(matrix: NamedMatrix) -> bool:
         return False
     if matrix.rows is not None and matrix.columns is not None:
         return bool(np.array_equal(np.sort(matrix.rows), np.sort(matrix.columns)))
-    return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.array_equal(X, X.T, equal_nan=True))
+    return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.allclose(X, X.T, rtol=1e-9, equal_nan=True))
 
 
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
