@@ -203,6 +203,7 @@ OTHERS = {
         "components",
         "diagnosis",
         "edges",
+        "distances",
         "far",
         "mistaken",
         "joining",

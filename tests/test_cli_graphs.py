@@ -69,7 +69,7 @@ def test_recipients_in_one_cell_are_nodes_of_their_own(run, tmp_path):
     run(*given, "--split", "none")
     assert "eve@y.org; dan@y.org" in pd.read_csv(tmp_path / "c.csv")["node"].tolist()
     with pytest.warns(FitWarning, match="4 nodes may be a list of nodes each, such as 'bea@x.org; cid@x.org'"):
-        read_graph(pd.read_csv(tmp_path / "mail.csv"))
+        read_graph(pd.read_csv(tmp_path / "mail.csv").rename(columns={"mails": "weight"}))
 
 
 @pytest.mark.parametrize("mark", [";", ",", "|"])
@@ -431,13 +431,6 @@ def test_weights_of_zero_are_said(run, tmp_path):
         SymNMF(3).fit(table.assign(weight=0), source="who", target="whom", weight="weight")
 
 
-@pytest.mark.parametrize("name", ["p_value", "cost", "Distance km"])
-def test_a_weight_that_may_mean_the_opposite_is_said(run, tmp_path, name):
-    edges_of_cliques().assign(**{name: 0.5}).to_csv(tmp_path / "edges.csv", index=False)
-    said = run("cluster", "--graph", tmp_path / "edges.csv", "-k", 3, "-o", tmp_path / "c.csv").err
-    assert f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead" in said
-
-
 @pytest.mark.parametrize("name", ["size", "Size (bytes)", "size_kb"])
 def test_sizes_of_messages_are_no_weights_but_those_of_pairs_are(run, tmp_path, name):
     table, path = edges_of_cliques().rename(columns={"who": "from", "whom": "to"}), tmp_path / "edges.csv"
@@ -483,3 +476,85 @@ def test_names_that_are_the_same_text_in_composed_letters_are_one_node(tmp_path,
     nodes = pd.read_csv(tmp_path / "o.csv")["node"]
     assert len(nodes) == 18
     assert nodes.str.contains("\u00fc").sum() == 15  # three have one spelling, which they keep
+
+
+def decomposed(names: pd.Series) -> pd.Series:
+    return names.str.replace("\u00fc", "u\u0308")
+
+
+@pytest.fixture
+def composed_edges() -> pd.DataFrame:
+    return edges_of_cliques().apply(lambda names: names.str.replace("n, ", "M\u00fcller "))
+
+
+def test_python_takes_the_same_text_in_composed_letters_for_one_node(composed_edges):
+    edges = composed_edges.assign(who=decomposed(composed_edges["who"]))
+    with pytest.warns(FitWarning, match="15 names, such as 'M\u00fcller 00', have two Unicode spellings"):
+        assert len(SymNMF(3).fit(edges).nodes_) == 18
+
+
+def test_known_groups_and_new_nodes_are_matched_however_letters_are_composed(composed_edges, tmp_path, run):
+    composed_edges.to_csv(tmp_path / "e.csv", index=False)
+    nodes = pd.unique(composed_edges.to_numpy().ravel())
+    known = pd.DataFrame({"name": nodes, "team": [name[7] for name in nodes]})
+    known.assign(name=decomposed(known["name"])).to_csv(tmp_path / "teams.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "e.csv", "-k", 3, "-o", tmp_path / "o.csv", "--save", tmp_path / "m.rfx")
+    said = run(*given, "--truth", f"{tmp_path / 'teams.csv'}:team").err
+    assert "Known groups matched by 'name': 18 of 18 nodes." in said
+    new = pd.DataFrame({"who": ["Zed", "Zed"], "whom": ["Mu\u0308ller 00", "Mu\u0308ller 01"]})
+    new.to_csv(tmp_path / "new.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "new.csv", "--model", tmp_path / "m.rfx", "-o", tmp_path / "n.csv").err
+    assert "1 of 1 new node placed" in said
+
+
+def test_users_of_triples_are_one_however_letters_are_composed(tmp_path, run):
+    users = pd.Series([f"M\u00fcller {i % 10}" for i in range(60)])
+    users[30:] = decomposed(users[30:])
+    table = pd.DataFrame({"user": users, "item": [f"i{i * 7 % 12}" for i in range(60)], "plays": 1})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    said = run("embed", tmp_path / "t.csv", "-k", 2, "--repeats", "sum", "-o", tmp_path / "o.csv").err
+    assert "10 names, such as 'M\u00fcller 0', have two Unicode spellings and are each taken for one name" in said
+    assert len(pd.read_csv(tmp_path / "o.csv")) == 10
+
+
+def test_python_names_the_column_of_weights_and_the_version_without_it_first():
+    weights = RNG.integers(1, 2030, 48)
+    table = edges_of_cliques()
+    with pytest.warns(
+        FitWarning, match="'bytes' is taken for the weights.*give source='who', target='whom', and weight"
+    ):
+        taken = SymNMF(3).fit(table.assign(bytes=weights))
+    assert taken.degrees_.sum() == 2 * weights.sum()
+    named = {"source": "who", "target": "whom"}  # the remedies work, without a warning
+    assert SymNMF(3).fit(table.assign(bytes=weights), **named).degrees_.sum() == 96
+    assert SymNMF(3).fit(table.assign(bytes=weights), **named, weight="bytes").degrees_.sum() == 2 * weights.sum()
+    SymNMF(3).fit(table.assign(weight=weights))
+    with pytest.warns(FitWarning, match="A large 'Entfernung' counts as a strong tie"):
+        SymNMF(3).fit(table.assign(Entfernung=weights))
+
+
+@pytest.mark.parametrize("names", [["who", "whom"], ["source", "target"]])
+def test_percentages_are_weights(names, run, tmp_path):
+    table = edges_of_cliques().set_axis(names, axis=1).assign(Anteil=["12 %", "1.5%", "3,5 %"] * 16)
+    table.to_csv(tmp_path / "e.csv", index=False)
+    said = run("cluster", "--graph", tmp_path / "e.csv", "-k", 3, "-o", tmp_path / "c.csv").err
+    assert "weights from 'Anteil'" in said
+    assert "12 % in 'Anteil' is read as 12" in said
+
+
+@pytest.mark.parametrize("kind", ["bare.csv", "named.csv", "bare.npy"])
+def test_a_matrix_of_correlations_is_called_so(kind, run, tmp_path):
+    X = np.corrcoef(np.random.default_rng(0).normal(size=(6, 50)))
+    path = tmp_path / kind
+    if kind == "bare.npy":
+        np.save(path, X)
+    else:
+        named = {"index": True, "header": True} if kind == "named.csv" else {"index": False, "header": False}
+        pd.DataFrame(X.round(4), list("abcdef"), list("abcdef")).to_csv(path, **named)
+    assert "may be that of a graph" in run("cluster", path, expect=2).err
+    said = run("cluster", "--graph", path, expect=2).err
+    assert "The matrix looks like correlations" in said
+    strong = abs(X)  # the remedy works
+    np.fill_diagonal(strong, 0)
+    np.save(tmp_path / "s.npy", strong)
+    run("cluster", "--graph", tmp_path / "s.npy", "-k", 2, "--values", "raw", "-o", tmp_path / "c.csv")

@@ -219,7 +219,7 @@ def test_columns_that_name_each_others_nodes_are_suggested(first: str) -> None:
     frame["Date Sent"] = [f"{day} May" for day in range(len(frame))]
     frame["Minutes"] = 3.5
     frame = frame[[first, *(name for name in frame if name != first)]]
-    wanted = "give source='From \\(e-mail\\)', target='To \\(e-mail\\)', weight='Minutes'"
+    wanted = "give source='From \\(e-mail\\)', target='To \\(e-mail\\)', and weight='Minutes' as well if it says"
     with pytest.raises(InputError, match=wanted):
         SymNMF(2).fit(frame)
     model = SymNMF(2).fit(frame, source="From (e-mail)", target="To (e-mail)", weight="Minutes")

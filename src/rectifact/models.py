@@ -95,8 +95,9 @@ class SavedModel:
     notes : dict of str to str, or None
         What the report should say: about an embedding ``values``, what was done to the values before the fit, such as
         ``log``, and ``recommendations``, how good they are; about clusters ``groups``, how known
-        groups were matched, and ``names`` of nodes that may be the same. For new samples of an embedding ``triples``,
-        the columns of the table of triples that it was fitted to, as a JSON list.
+        groups were matched, ``names`` of nodes that may be the same, and ``distances``, the file that held them. For
+        new samples of an embedding ``triples``, the columns of the table of triples that it was fitted to, as a JSON
+        list.
     spreads : array of shape (n_features,), or None
         What the columns of the data were divided by before the fit, for new samples.
     """

@@ -67,3 +67,30 @@ def test_random_weights_show_nothing_beyond_the_edges() -> None:
     found = [communities_by_weights(weighted(graph, 0.5, seed)) for graph in graphs for seed in range(5)]
     assert found.count(1) >= 9
     assert communities_by_weights(sp.csr_array(networkx.to_scipy_sparse_array(graphs[1], dtype=float))) == 1
+
+
+def said_of(graph: networkx.Graph, k: int, weight: str | None = None) -> list[str]:
+    graph = graph.subgraph(max(networkx.connected_components(graph), key=len))
+    X = sp.csr_array(networkx.to_scipy_sparse_array(graph, weight=weight, dtype=float))
+    return SymNMF(k, affinity="precomputed").fit(X).diagnose()["finding"].tolist()
+
+
+NOTHING = "no more structure than by chance"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_number_that_is_given_for_a_random_graph_draws_a_warning(seed):
+    assert NOTHING in said_of(networkx.gnm_random_graph(150, 450, seed=seed), 5)
+    assert NOTHING in said_of(networkx.barabasi_albert_graph(150, 3, seed=seed), 5)
+    noise = networkx.gnm_random_graph(60, 240, seed=seed)
+    for *_, data in noise.edges(data=True):
+        data["weight"] = float(np.random.default_rng(len(data)).lognormal())
+    assert NOTHING in said_of(noise, 3, "weight")
+
+
+def test_graphs_with_structure_draw_none():
+    for graph, k in ((networkx.karate_club_graph(), 2), (networkx.les_miserables_graph(), 6)):
+        assert NOTHING not in said_of(graph, k)
+    assert NOTHING not in said_of(networkx.planted_partition_graph(4, 25, 0.3, 0.02, seed=1), 4)
+    X, _ = counts_of(40, 2, 5.0, 1.8, 0)  # in weights alone
+    assert NOTHING not in SymNMF(2, affinity="precomputed").fit(X).diagnose()["finding"].tolist()

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
+from rectifact.cli.cluster_data import Given
 from rectifact.cli.how_many import Found
-from rectifact.cli.known_groups import Groups, read_groups
+from rectifact.cli.known_groups import Groups, Samples, read_groups
 from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count
@@ -38,27 +39,22 @@ def check_possible(how_many: int | range | str, n: int, what: str) -> None:
         raise InputError(f"There are {count(n, what)}, too few for {how_many} clusters.", "Lower -k.")
 
 
-def read_truth(
-    text: str, data: Path, names: Any, what: str, ignore_case: bool, named: bool, sheet: str | None
-) -> Groups:
-    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph.
-
-    ``named`` says that the names are those of the data, and not numbers of its rows.
-    """
-    known = np.asarray([str(name) for name in names])
+def read_truth(text: str, data: Path, given: Given, ignore_case: bool, sheet: str | None) -> Groups:
+    """Known groups of the nodes or points, by the name of their column, or of an attribute of the nodes of a graph."""
+    known = np.asarray([str(name) for name in given.names])
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     attributes = node_attributes(path) if path.is_file() else None
     if attributes is not None:
         values = _attribute(attributes, column, f"--truth {text!r}", path)
         return Groups({column: np.asarray([values.get(name) for name in known.tolist()], dtype=object)})
-    if what == "node" and path == data:
+    if given.what == "node" and path == data:
         raise InputError(
             f"--truth {text!r} is not a file, and {str(data)!r} has edges, not groups of nodes.",
             "Give a table with one row per node, such as nodes.csv:group.",
         )
-    how: dict[str, Any] = {"option": "--truth", "said": "Known groups", "what": what, "sheet": sheet}
-    return read_groups(text, data, len(known), known, ignore_case=ignore_case, named=named, **how)
+    samples = Samples(data, len(known), known, given.named, given.what, sheet)
+    return read_groups(text, samples, option="--truth", said="Known groups", ignore_case=ignore_case)
 
 
 def _attribute(nodes: dict[str, dict[str, Any]], name: str, given: str, path: Path) -> dict[str, Any]:

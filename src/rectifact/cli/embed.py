@@ -24,7 +24,7 @@ from rectifact.cli.embed_outputs import (
 from rectifact.cli.embed_values import as_values, keep_scales, scaled
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_embedding import USED, Places, apply_saved
-from rectifact.cli.known_groups import check_colours, dropped, read_groups
+from rectifact.cli.known_groups import Samples, check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
@@ -229,8 +229,8 @@ def embed(
         matrix, spreads = scaled(whole := as_values(matrix, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
-        names = None if in_chunks else matrix.rows
-        groups = None if colour_by is None else read_groups(colour_by, data, n_samples, names, sheet=sheet).values
+        samples = Samples(data, n_samples, None if in_chunks else matrix.rows, sheet=sheet)
+        groups = None if colour_by is None else read_groups(colour_by, samples).values
         with fitting("embedding", model) as caught:
             chosen = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(chosen, matrix.X, stability=stability)

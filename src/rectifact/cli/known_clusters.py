@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rectifact.cli.cluster_data import ONLY_NODES
 from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.cli.known_parts import aligned
 from rectifact.cli.outcome import Outcome
@@ -23,12 +24,11 @@ from rectifact.graph.spelling import spelt_as_known, would_be_known
 from rectifact.io.graphs import TWO_KINDS
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
+from rectifact.io.spelling import spelling_of
 from rectifact.models import SavedModel, load_saved
 
 USED = ("data", "known", "out", "as_json", "ignore_case", *READING)
 """Parameters of the command that have an effect with ``--model``."""
-
-ONLY_NODES = "--ignore-case is for the nodes of a graph."
 
 LONGEST = 200
 """Letters of the names of all columns, up to which they are asked for by name: a longer list may not be a file name."""
@@ -43,6 +43,9 @@ def apply_saved(
     if not isinstance(model, SymNMF | SymNMFNet):
         kind = type(model).__name__
         raise InputError(f"{str(path)!r} holds {kind}, not clusters.", "Name a file that cluster --save wrote.")
+    if (saved.notes or {}).get("distances"):
+        what = f"The clusters of {str(path)!r} are those of distances, in which new nodes cannot be placed."
+        raise InputError(what, "Cluster the distances of all nodes together, without --model.")
     points = hasattr(model, "points_")
     if points == source.graph:
         of = "points" if points else "a graph"
@@ -123,6 +126,7 @@ def _read(
 
 def _new_nodes(A: Any, nodes: Any, known: Any, ignore_case: bool) -> NewNodes:
     """New nodes of the edges; those that are known but for capitals or spaces are made known, or named."""
+    nodes = list(map(spelling_of(known), nodes))
     alike = would_be_known(nodes, known)
     n = len(alike)
     such = f"{alike[0][0]!r} is {alike[0][1]!r} there" if alike else ""

@@ -12,6 +12,7 @@ from rectifact.io.frames import read_frame
 from rectifact.io.graphs import folded
 from rectifact.io.listed import WITH_GROUPS
 from rectifact.io.matrices import read_names
+from rectifact.io.spelling import spelling_of
 from rectifact.io.tables import read_table
 from rectifact.io.text import text_suffix
 
@@ -21,6 +22,32 @@ class Groups(NamedTuple):
 
     values: dict[str, Any]
     by_position: str = ""
+
+
+class Samples(NamedTuple):
+    """The rows of the data that values are wanted for.
+
+    Attributes
+    ----------
+    data : Path
+        The file that they are in.
+    n : int
+        Number of values that there must be where they are matched by position.
+    names : array of str of shape (n,), or None
+    named : bool
+        Whether the names are those of the data, and not numbers of its rows.
+    what : str
+        What they are called in a sentence.
+    sheet : str or None
+        The sheet of the data that was read.
+    """
+
+    data: Path
+    n: int
+    names: Any = None
+    named: bool = True
+    what: str = "sample"
+    sheet: str | None = None
 
 
 def check_colours(colour_by: str | None, report: Path | None, save: Path | None) -> None:
@@ -41,16 +68,7 @@ def dropped(drop: str | None, colour_by: str | None, data: Path) -> str | None:
 
 
 def read_groups(
-    text: str,
-    data: Path,
-    n_samples: int,
-    names: Any = None,
-    option: str = "--colour-by",
-    said: str = "Colours",
-    what: str = "sample",
-    ignore_case: bool = False,
-    named: bool = True,
-    sheet: str | None = None,
+    text: str, samples: Samples, option: str = "--colour-by", said: str = "Colours", ignore_case: bool = False
 ) -> Groups:
     """Values that colour the map, by the name of their column: from a table and column, or one value per line.
 
@@ -59,22 +77,14 @@ def read_groups(
     Parameters
     ----------
     text : str
-        A column of ``data``, ``table.csv:column``, or the path of a table with one column or of a text file.
-    data : Path
-        The table that was embedded.
-    n_samples : int
-        Number of values that there must be where they are matched by position.
-    names : array of str of shape (n_samples,), or None
-        Names of the samples.
-    option, said, what : str
-        The option, and what the values and the samples are called in a sentence.
+        A column of the data, ``table.csv:column``, or the path of a table with one column or of a text file.
+    samples : Samples
+    option, said : str
+        The option, and what the values are called in a sentence.
     ignore_case : bool
         Whether capitals and spaces do not count when names are matched.
-    named : bool
-        Whether the names are those of the data, and not numbers of its rows.
-    sheet : str or None
-        The sheet of ``data`` that was read.
     """
+    data, n_samples, names, named, what, sheet = samples
     place, _, column = (text, "", "") if Path(text).exists() else text.rpartition(":")
     path = Path(place) if place else data
     if not place and text_suffix(data) not in WITH_GROUPS:
@@ -87,6 +97,8 @@ def read_groups(
     own = data.exists() and path.exists() and path.samefile(data)
     table = _table(path, sheet if own else None)
     values = table  # as they are written, where groups are called as nodes are
+    if names is not None:
+        table = table.map(spelling_of(names))
     if ignore_case and names is not None:
         table = _respelt(table, names)
     table, zeros = _zeros_as_in(table, names) if names is not None and named else (table, {})

@@ -30,6 +30,7 @@ from rectifact.core.validation import (
 )
 from rectifact.graph.bridges import given_weights
 from rectifact.graph.components import Components, find_components
+from rectifact.graph.distances import distance_warning
 from rectifact.graph.edges import read_graph
 from rectifact.graph.joining import joined, joined_note
 from rectifact.graph.knn import Neighbours, connect
@@ -154,6 +155,8 @@ class GraphClusterer(GraphPrediction, ClusterMixin, Iterative):
             if like := like_graph(given_as):
                 remedy = "For the weights of a graph, use affinity='precomputed'."
                 warnings.warn(FitWarning(f"X is {like}, and is read as points.", remedy), stacklevel=5)
+        elif self.values == "raw" and (said := distance_warning(X)) is not None:
+            warnings.warn(said, stacklevel=5)
         X, unit = reweighted(X, self.values)
         spreads = find_spreads(X, self.scale, self.metric) if points and not is_chunked(X) else None
         near = connect(divided(X, spreads), self.n_neighbors, metric=self.metric) if points else None

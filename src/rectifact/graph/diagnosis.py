@@ -35,6 +35,7 @@ def diagnose(
     groups: int | None = None,
     heavy: Finding | None = None,
     least: int | None = None,
+    beyond_chance: bool = True,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -61,6 +62,8 @@ def diagnose(
     least : int or None, default None
         The ``min_component`` with which as many clusters as ``other`` has are in the same components; None if that
         needs no word.
+    beyond_chance : bool, default True
+        Whether the graph has more structure than random graphs, as far as that was tested.
 
     Returns
     -------
@@ -82,6 +85,8 @@ def diagnose(
         found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
         found.append(_no_better(modularity))
+    elif not beyond_chance and (stability is None or (stability < WEAK).all()):
+        found.append(_by_chance(len(sizes)))
     elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
         pass  # where nothing is found again, another number is no better
     elif other is not None and other.is_better:
@@ -165,6 +170,16 @@ def _no_better(modularity: float) -> Finding:
         f"Modularity is {modularity:.3f}, and 0 is chance.",
         "Choose the number with rectifact.selection.select, or lower n_clusters.",
         "Choose the number with -k auto, or lower -k.",
+    )
+
+
+def _by_chance(n: int) -> Finding:
+    return Finding(
+        "warning",
+        "no more structure than by chance",
+        f"Random graphs with the same degrees divide about as well: these {n} clusters may be chance.",
+        "See with rectifact.selection.assess whether they are found again, and do not rely on them if they are not.",
+        "Add --stability, which says whether they are found again, and do not rely on them if they are not.",
     )
 
 

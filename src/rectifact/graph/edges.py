@@ -1,7 +1,7 @@
 """Graphs as people have them: lists of edges, and graphs of networkx and igraph."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.graph.mistaken import check_not_edges
-from rectifact.io.columns import Options, View, is_no_weight
-from rectifact.io.edge_columns import one_numbering
+from rectifact.io.columns import Options, View, is_no_weight, word
+from rectifact.io.edge_columns import WEIGHTS, may_be_far, named_ends, one_numbering, sounds_far
 from rectifact.io.frames import Frame
 from rectifact.io.graphs import nearly_equal
 from rectifact.io.listed import likely_edges
 from rectifact.io.several import find_lists
+from rectifact.io.spelling import composed
 
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
@@ -62,20 +63,48 @@ def read_graph(
         check_not_edges(table)
         return None
     ends = [table.get_column(name).to_numpy() for name in names]
+    ends[:2], merged = _composed(ends[0], ends[1])
     found = from_edges(*ends, sort=False)
-    what, cure = one_numbering(list(map(str, names)), *ends[:2])
+    about_weight = _about_weight(list(map(str, names)), asked="weight" in named)
+    for what, cure in (*merged, *about_weight, *_about_nodes(list(map(str, names)), ends, found[1])):
+        warnings.warn(FitWarning(what, cure), stacklevel=5)
+    return found
+
+
+def _composed(source: Any, target: Any) -> tuple[list[Any], list[tuple[str, str]]]:
+    """Both ends with names that are the same text written in one way, and what to say about it."""
+    if not all(isinstance(name, str) for end in (source, target) for name in end):
+        return [source, target], []
+    table, said = composed(pd.DataFrame({0: source, 1: target}))
+    ends = [table[0].to_numpy(), table[1].to_numpy()] if said else [source, target]
+    return ends, [(f"{said[0]}.", "Nothing has to be done, if they are the same.")] if said else []
+
+
+def _about_weight(names: list[str], asked: bool) -> Iterator[tuple[str, str]]:
+    """What to say about a column of weights whose name does not say that it holds them, and what to do."""
+    if len(names) < 3:
+        return
+    if sounds_far(names[2]) or (may_be_far(names[2]) and not asked):
+        what = f"A large {names[2]!r} counts as a strong tie."
+        yield what, "If it means a weak one, give 1 / (1 + it) as the weight, or leave it out."
+    elif not asked and word(names[2]) not in WEIGHTS:
+        yield f"The column {names[2]!r} is taken for the weights of the edges.", f"To choose, give {named_ends(names)}."
+
+
+def _about_nodes(names: list[str], ends: Sequence[Any], nodes: Any) -> Iterator[tuple[str, str]]:
+    """What to say about nodes that may be the same, different or several, and what to do."""
+    what, cure = one_numbering(names, *ends[:2])
     if what:
-        warnings.warn(FitWarning(f"{what}.", f"{cure[0].upper()}{cure[1:]}."), stacklevel=5)
-    said = nearly_equal(sorted(node for node in found[1] if isinstance(node, str)))
+        yield f"{what}.", f"{cure[0].upper()}{cure[1:]}."
+    said = nearly_equal(sorted(node for node in nodes if isinstance(node, str)))
     if said:
         cure = "Correct them first if they are the same, for example with .str.strip().str.lower()."
-        warnings.warn(FitWarning(f"{said}.", cure), stacklevel=5)
-    lists = find_lists(node for node in found[1] if isinstance(node, str))
+        yield f"{said}.", cure
+    lists = find_lists(node for node in nodes if isinstance(node, str))
     if lists is not None:
         what = f"{count(len(lists.cells), 'node')} may be a list of nodes each, such as {lists.cells[0]!r}."
         cure = f"Split them first, for example with table['{names[1]}'].str.split('; *').explode()."
-        warnings.warn(FitWarning(what, cure.replace(";", lists.marks[:1] or ";")), stacklevel=5)
-    return found
+        yield what, cure.replace(";", lists.marks[:1] or ";")
 
 
 def _is_networkx(X: Any) -> bool:
@@ -145,8 +174,9 @@ def edge_columns(table: Any, named: Mapping[str, str], tables: bool) -> list[str
     ends = _likely_ends(table) or (there[:2] if text else [])
     if ends:
         what = f"The columns {ends[0]!r} and {ends[1]!r} hold text, which points cannot have."
-        named_so = ", ".join(f"{role}={name!r}" for role, name in zip(ROLES, ends, strict=False))
-        raise InputError(what, f"If they are nodes of a graph, give {named_so}; else drop or encode such columns.")
+        raise InputError(
+            what, f"If they are nodes of a graph, give {named_ends(ends)}; else drop or encode such columns."
+        )
     return None
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.io.columns import WORDS, is_no_weight, word
+from rectifact.io.edge_columns import named_ends
 from rectifact.io.listed import ENDS, SHARED
 
 PLACES = {"x", "y", "z", "lat", "lon", "lng", "latitude", "longitude", "row", "column", "col"}
@@ -36,9 +37,8 @@ def check_not_edges(table: Any) -> None:
     if not named and not _are_the_same_nodes(*pair):
         return
     others = [name for name in table.columns[2:] if not is_no_weight(str(name), table.get_column(name).to_numpy())]
-    weight = "".join(f", weight={name!r}" for name in others)
     what = f"The columns {first!r} and {second!r} hold whole numbers, as the ends of edges between numbered nodes do"
-    edges = f"For edges, give source={first!r}, target={second!r}{weight} as well; "
+    edges = f"For edges, give {named_ends([first, second, *others])}; "
     if named:
         raise InputError(f"{what}: X may hold edges, or points.", f"{edges}for points, give X.to_numpy().")
     said = FitWarning(f"{what}; X is read as points.", f"{edges}for points, X.to_numpy() says so.")

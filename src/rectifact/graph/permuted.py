@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rectifact.graph.chance import SHIFT
+from rectifact.graph.chance import SHIFT, communities_beyond_chance, divides_beyond_chance
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 
@@ -28,6 +28,9 @@ SUMS = (1, 3, 7)
 
 MOST = 32
 """Communities that are counted at most."""
+
+QUICK = 5000
+"""Edges up to which a number of communities that was given is checked."""
 
 ROUNDS = 30
 """Steps towards the scales of the nodes."""
@@ -69,6 +72,23 @@ def communities_by_weights(graph: sp.csr_array) -> int:
             return 1
         second.append(found[1])
     return max(2, int((own > np.median(second)).sum()))
+
+
+def shows_communities(graph: sp.csr_array) -> bool | None:
+    """Whether edges or weights show communities clearly beyond chance; None for a graph where that takes long.
+
+    Examples
+    --------
+    >>> cliques = np.kron(np.eye(4), np.ones((8, 8))) - np.eye(32)
+    >>> cliques[np.arange(31), np.arange(1, 32)] = cliques[np.arange(1, 32), np.arange(31)] = 1
+    >>> shows_communities(sp.csr_array(cliques)), shows_communities(sp.csr_array(1 - np.eye(16)))
+    (True, False)
+    """
+    S = sp.csr_array(graph - sp.diags_array(graph.diagonal()))
+    S.eliminate_zeros()
+    if not 0 < S.nnz <= 2 * QUICK:
+        return None
+    return divides_beyond_chance(S) or communities_beyond_chance(S) > 1 or communities_by_weights(S) > 1
 
 
 def _sums(values: NDArray[Any]) -> NDArray[Any]:

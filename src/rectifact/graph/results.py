@@ -23,6 +23,7 @@ from rectifact.graph.louvain import Division, compare_with_louvain
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
 from rectifact.graph.outside import outside
 from rectifact.graph.peaks import density_neighbours, separations
+from rectifact.graph.permuted import shows_communities
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
 from rectifact.graph.similarities import Similarities
@@ -317,6 +318,7 @@ class GraphResults(GraphPlots):
             groups,
             heavy,
             parts.least_for(other.n) if other is not None else None,
+            S is None or self.n_clusters == 1 or shows_communities(S) is not False,
         )
 
     def _groups_apart(self) -> int | None:

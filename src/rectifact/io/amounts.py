@@ -18,6 +18,8 @@ AMOUNT = re.compile(
 )
 """Numbers with a currency before or behind them, percentages, and numbers with a decimal mark."""
 
+PERCENT = re.compile(r"\s*([+-]?\d+(?:[.,]\d+)?)[ \u00a0\u202f]*%\s*")
+
 
 def is_amount(column: pa.ChunkedArray) -> bool:
     """Whether most of the different cells of a column of text are such numbers.
@@ -32,3 +34,17 @@ def is_amount(column: pa.ChunkedArray) -> bool:
         return False
     cells = [str(text).strip() for text in plain(column).drop_null().unique().to_pylist()]
     return 2 * sum(AMOUNT.fullmatch(text) is not None for text in cells) > len(cells)
+
+
+def percentages(column: pa.ChunkedArray) -> list[float] | None:
+    """The numbers of a column of text that holds nothing but percentages; None for another column.
+
+    Examples
+    --------
+    >>> percentages(pa.chunked_array([["1.0%", "12 %", "3,5 %"]])), percentages(pa.chunked_array([["1.0%", "12"]]))
+    ([1.0, 12.0, 3.5], None)
+    """
+    if not is_name(column.type) or pa.types.is_temporal(column.type):
+        return None
+    found = [PERCENT.fullmatch(str(text)) for text in plain(column).to_pylist()]
+    return [float(each[1].replace(",", ".")) for each in found if each] if found and all(found) else None

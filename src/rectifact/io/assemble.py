@@ -1,6 +1,5 @@
 """From a table and a plan to a matrix, to pairs with values, or to documents."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.all_rows import AllRows
+from rectifact.io.amounts import percentages
 from rectifact.io.columns import Plan, listing, quoted, word
-from rectifact.io.edge_columns import WEIGHTS, one_numbering
+from rectifact.io.edge_columns import WEIGHTS, one_numbering, sounds_far
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.graphs import edge_remarks
 from rectifact.io.matrices import NamedMatrix, as_floats, from_table, names_array
@@ -26,13 +26,6 @@ from rectifact.io.yes_no import NOT_SO, but_yes_no, remark
 
 MOST_CELLS = 50_000_000
 """Cells of the largest matrix of triples whose other cells are missing, which is dense."""
-
-
-DISTANCES = {"distance", "dist", "dissimilarity", "pvalue", "pval", "p", "cost", "costs", "length", "km", "miles"}
-"""Names of columns that are large where a tie is weak."""
-
-SURELY = {"distance", "dist", "dissimilarity", "pvalue", "pval"}
-"""Those that mean so among other words as well, as in ``Distance km``; passenger km or the length of a call do not."""
 
 
 def is_adjacency(frame: Frame) -> bool:
@@ -107,7 +100,9 @@ def pairs(
         if plan.kind == "triples" and (other := but_yes_no(column)):
             what = f"The column {name!r} of {str(frame.path)!r} {other}, where numbers are expected."
             raise InputError(what, f"{NOT_SO.capitalize()}.")
-        table[2] = column_numbers(frame.path, name, column)
+        shares = percentages(column)
+        table[2] = column_numbers(frame.path, name, column) if shares is None else shares
+        left += [f"{column[0].as_py().strip()} in {name!r} is read as {shares[0]:g}"] if shares else []
         lacking = lacking | np.isin(np.arange(1, len(table) + 1), gaps)
         left += [f"{count(len(gaps), 'row')} without a value left out"] if len(gaps) else []
     table = table[~lacking]
@@ -130,7 +125,7 @@ def from_edges(frame: Frame, plan: Plan, table: pd.DataFrame) -> tuple[tuple[Any
 
 
 def weight_remarks(name: str, values: NDArray[Any]) -> list[str]:
-    """What a user should know about the weights of edges: those of zero, and names that mean the opposite of a weight.
+    """What a user should know about the weights of edges: those of zero.
 
     Examples
     --------
@@ -143,13 +138,8 @@ def weight_remarks(name: str, values: NDArray[Any]) -> list[str]:
             f"All weights in the column {name!r} are 0: there are no edges.",
             f"Name another column with --weight, or leave the weights out with --drop {quoted(name)}.",
         )
-    said = [f"{count(n, 'row')} {'has' if n == 1 else 'have'} weight 0, no edge"] if n else []
-    if word(name) in DISTANCES or SURELY & set(re.split(r"[\W_]+", name.lower())):
-        said.append(
-            f"a large {name!r} counts as a strong tie: if it means a weak one, write 1 / (1 + {name}) instead, or "
-            f"leave it out with --drop {quoted(name)}"
-        )
-    return said
+    no_edge = n and not sounds_far(name)  # which has places of its own for nodes that are 0 apart
+    return [f"{count(n, 'row')} {'has' if n == 1 else 'have'} weight 0, no edge"] if no_edge else []
 
 
 def from_triples(frame: Frame, done: Settled, missing: bool = False) -> tuple[NamedMatrix, str]:

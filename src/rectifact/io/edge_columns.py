@@ -13,6 +13,18 @@ from rectifact.io.tables import is_number
 WEIGHTS = {*WORDS["value"], *WORDS["count"], *WORDS["weight"]}
 """Names of columns that say how strong an edge is."""
 
+DISTANCES = {
+    *("distance", "distances", "dist", "dists", "dissimilarity", "pvalue", "pval", "entfernung", "entfernungen"),
+    *("abstand", "abstände", "abstaende", "distanz", "distanzen", "distancia", "distanza", "distância", "afstand"),
+}
+"""Words for what is large where a tie is weak."""
+
+SOMETIMES = {"p", "cost", "costs", "kosten", "length", "länge", "laenge", "km", "miles", "meilen", "duration", "dauer"}
+SOMETIMES |= {"fahrzeit", "reisezeit", "minutes", "minuten", "hops"}
+"""Names of columns that may mean the same; passenger km or the length of a call do not."""
+
+SAYS = "says how strong a tie is"
+
 PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
 THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
 """Names of columns whose numbers count different things."""
@@ -47,6 +59,28 @@ table['customer_id'].astype(str), and so for 'product_id'"
     )
 
 
+def sounds_far(name: str) -> bool:
+    """Whether the name of a column or of a file says that its numbers are distances.
+
+    Examples
+    --------
+    >>> [sounds_far(name) for name in ("Entfernung_km", "Distance km", "p_value", "cost", "mails")]
+    [True, True, True, False, False]
+    """
+    return word(name) in DISTANCES or bool(DISTANCES & set(re.split(r"[\W_\d]+", name.lower())))
+
+
+def may_be_far(name: str) -> bool:
+    """Whether the name of a column leaves open if a large number means a strong tie or a weak one.
+
+    Examples
+    --------
+    >>> [may_be_far(name) for name in ("Dauer", "cost_eur", "passenger km", "mails")]
+    [True, True, False, False]
+    """
+    return word(name) in SOMETIMES or re.split(r"[\W_\d]+", name.lower())[0] in SOMETIMES
+
+
 def either(likely: Sequence[str]) -> str:
     """The option for columns of edges: first without a column whose name does not say that it holds weights.
 
@@ -60,7 +94,24 @@ def either(likely: Sequence[str]) -> str:
     whole, bare = f"--triples {listing(likely)}", f"--triples {listing(likely[:2])}"
     if len(likely) < 3 or word(likely[2]) in WEIGHTS:
         return whole
-    return f"{bare}, or {whole} if {likely[2]!r} says how strong a tie is"
+    return f"{bare}, or {whole} if {likely[2]!r} {SAYS}"
+
+
+def named_ends(names: Sequence[str]) -> str:
+    """The arguments for columns of edges in Python, as :func:`either` has the option.
+
+    Examples
+    --------
+    >>> named_ends(["from", "to", "weight"])
+    "source='from', target='to', weight='weight'"
+    >>> named_ends(["from", "to", "bytes"])
+    "source='from', target='to', and weight='bytes' as well if it says how strong a tie is"
+    """
+    bare = f"source={names[0]!r}, target={names[1]!r}"
+    if len(names) < 3:
+        return bare
+    sure = word(str(names[2])) in WEIGHTS
+    return f"{bare}, weight={names[2]!r}" if sure else f"{bare}, and weight={names[2]!r} as well if it {SAYS}"
 
 
 def varied(view: View, ends: Sequence[str], third: str) -> list[str]:

@@ -104,7 +104,7 @@ class Input:
     documents : list of str, or None
         With their names in ``names``, and what those are called in ``title``; ``rows`` are those of their table.
     edges : tuple of arrays, or None
-        Both ends and, if there are any, weights.
+        Both ends and, if there are any, weights, from the column ``weight``.
     graph : networkx.Graph or None
     """
 
@@ -115,6 +115,7 @@ class Input:
     title: str = SAMPLES
     rows: AllRows | None = None
     edges: tuple[Any, ...] | None = None
+    weight: str = ""
     graph: Any = None
 
 
@@ -303,7 +304,7 @@ def _may_be_graph(matrix: NamedMatrix) -> bool:
         return False
     if matrix.rows is not None and matrix.columns is not None:
         return bool(np.array_equal(np.sort(matrix.rows), np.sort(matrix.columns)))
-    return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.array_equal(X, X.T, equal_nan=True))
+    return abs(X - X.T).nnz == 0 if sp.issparse(X) else bool(np.allclose(X, X.T, rtol=1e-9, equal_nan=True))
 
 
 def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
@@ -326,11 +327,11 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         listed = plan.kind == "triples"
         unnamed = (1.0 if request.options.drop_unnamed else FEW_UNNAMED) if listed and purpose == "embed" else 0.0
         table, remarks = pairs(frame, plan, bool(request.missing and listed), request.options.split, unnamed)
-        table, alike = (table, []) if listed else composed(table)
+        table, alike = composed(table, "name" if listed else "node")
         frame = replace(frame, remarks=(*remarks, *alike, *frame.remarks))
         if plan.kind == "edges":
             edges, said = from_edges(frame, plan, table)
-            return Input(said, edges=edges)
+            return Input(said, edges=edges, weight="".join(plan.columns[2:]))
         as_one = request.options.ignore_case
         table, alike = spelt_alike(table, plan.columns, as_one) if purpose == "embed" else (table, [])
         remark = unlisted(table, plan.columns, purpose, missing=bool(request.missing))

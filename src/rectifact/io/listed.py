@@ -222,7 +222,10 @@ def _mostly_numbers(view: View, name: str) -> bool:
     """Whether a column of text holds numbers but for a few cells; as the values of pairs it is refused later."""
     if not is_name(view.type(name)) or pa.types.is_temporal(view.type(name)):
         return False
-    cells = [is_number_or_gap(str(text)) for text in plain(view.table.column(name)).drop_null().to_pylist()]
+    cells = [
+        is_number_or_gap(str(text).rstrip("% \u00a0\u202f"))
+        for text in plain(view.table.column(name)).drop_null().to_pylist()
+    ]
     return 2 * sum(cells) > len(cells)
 
 

@@ -1,6 +1,7 @@
 """Names in tables that differ only in capitals or spaces, as one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from unicodedata import normalize
 
 import pandas as pd
@@ -60,14 +61,32 @@ def spelt_alike(table: pd.DataFrame, titles: Sequence[str], ignore_case: bool) -
     return table, remarks or ["no names differ only in capitals or spaces"]
 
 
-def composed(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Edges whose nodes are one where their names are the same text, with letters composed or not, and a remark.
+def spelling_of(known: Iterable[Any]) -> Callable[[Any], Any]:
+    """What writes a name as a known one that is the same text, with letters composed or not; others stay.
+
+    Examples
+    --------
+    >>> [spelling_of(["M\u00fcller"])(name) for name in ("Mu\u0308ller", "Ann", 7)]
+    ['Müller', 'Ann', 7]
+    """
+    there = {str(name) for name in known}
+    spelt = {normalize("NFC", name): name for name in there if not name.isascii()}
+
+    def as_known(name: Any) -> Any:
+        known_or_plain = not isinstance(name, str) or name.isascii() or name in there
+        return name if known_or_plain else spelt.get(normalize("NFC", name), name)
+
+    return as_known
+
+
+def composed(table: pd.DataFrame, what: str = "node") -> tuple[pd.DataFrame, list[str]]:
+    """Pairs whose names are one where they are the same text, with letters composed or not, and a remark.
 
     Examples
     --------
     >>> found, said = composed(pd.DataFrame({0: ["M\u00fcller", "Ann"], 1: ["Ann", "Mu\u0308ller"]}))
     >>> found[1].tolist(), said
-    (['Ann', 'Müller'], ["1 name, such as 'Müller', has two Unicode spellings and is taken for one node"])
+    (['Ann', 'Müller'], ["1 name, such as 'Müller', has two Unicode spellings and is taken for one {what}"])
     """
     names = set(pd.unique(pd.concat([table[0], table[1]])))
     written: dict[str, list[str]] = {}
@@ -78,8 +97,8 @@ def composed(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if not several:
         return table, []
     spelt = {name: one for one, same in several.items() for name in same}
-    is_one = "has two Unicode spellings and is taken for one node"
-    are_one = "have two Unicode spellings and are each taken for one node"
+    is_one = f"has two Unicode spellings and is taken for one {what}"
+    are_one = f"have two Unicode spellings and are each taken for one {what}"
     said = f"{count(len(several), 'name')}, such as {min(several)!r}, {is_one if len(several) == 1 else are_one}"
     merged = table.copy()
     for end in (0, 1):
