@@ -604,8 +604,22 @@ def test_parts_of_matrices(run, tmp_path, suffix, method):
         assert arrays["features"][0] == ("word0" if suffix in (".csv", ".parquet") else "1")
 
 
+def test_parts_are_written_as_a_table_with_one_row_per_feature(run, tmp_path):
+    topics = make_topics(n_samples=60, n_features=8, n_topics=3)
+    pd.DataFrame(topics.X, columns=list("abcdefgh")).to_csv(tmp_path / "X.csv", index=False)
+    run("parts", tmp_path / "X.csv", "-k", 3, "-o", tmp_path / "parts.npz", "--save", tmp_path / "model.rfx")
+    run("parts", tmp_path / "X.csv", "-k", 3, "-o", tmp_path / "parts.csv")
+    table = pd.read_csv(tmp_path / "parts.csv").set_index("feature")
+    with np.load(tmp_path / "parts.npz") as arrays:
+        assert table.index.tolist() == arrays["features"].tolist() == list("abcdefgh")
+        assert np.allclose(table[["part1", "part2", "part3"]].T, arrays["components"])
+        weights = arrays["weights"]
+    run("parts", tmp_path / "X.csv", "--model", tmp_path / "model.rfx", "-o", tmp_path / "weights.csv")
+    assert np.allclose(pd.read_csv(tmp_path / "weights.csv").set_index("sample"), weights)
+
+
 def test_mistakes_with_parts_are_one_sentence(run, news, tmp_path):
-    assert "should end in .npz" in run("parts", news, "-k", "3", "-o", tmp_path / "parts.csv", expect=2).err
+    assert "or in .npz for all arrays" in run("parts", news, "-k", "3", "-o", tmp_path / "parts.txt", expect=2).err
     assert "There is no file" in run("parts", tmp_path / "none.npz", "-k", "2", expect=2).err
     assert (
         "One file is named twice"

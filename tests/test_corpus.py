@@ -244,6 +244,16 @@ CASES: dict[str, Case] = {
     "which value.csv": refused(
         "user,item,minutes\nu1,i1,5\nu2,i2,3\n", "embed", "Say which columns to read: --triples user,item,minutes, or"
     ),
+    "rated twice beside votes.csv": refused(
+        "user,item,grade,helpful\nu1,i1,5,0\nu1,i1,4,1\nu1,i2,3,2\nu2,i2,1,0\nu2,i1,5,1\nu3,i3,4,0\n",
+        "embed",
+        "--triples user,item,grade --repeats last, or",
+    ),
+    "numbers rated twice.csv": refused(
+        "who,what,grade\n" + "".join(f"{i % 4},{10 + i % 5},{1 + i % 5}\n" for i in range(20)) + "0,10,3\n",
+        "embed",
+        "Use --triples who,what,grade --repeats last or --table.",
+    ),
     "with an index.csv": Case(
         ",Kunde,Artikel,Sterne\n" + numbered_lines(f"{RATED}u3,i1,2\n"),
         "embed",
@@ -636,6 +646,9 @@ CASES: dict[str, Case] = {
     ),
     "dates.csv": refused(
         "a,b,when\n0.5,1.5,2024-01-01\n", "parts", "holds dates, first '2024-01-01' in row 1, where numbers"
+    ),
+    "a start.csv": refused(
+        "a,b,StartDate\n0.5,1.5,03/11/2024\n", "parts", "holds dates, first '03/11/2024' in row 1, where numbers"
     ),
     "dates dropped.csv": Case(
         "a,b,when\n0.5,1.5,2024-01-01\n2.5,3.5,2024-01-02\n",

@@ -309,6 +309,16 @@ def test_fits_that_end_in_a_worse_place_do_not_hide_a_small_number() -> None:
     assert climb(curve, 16, range(1, 41)) == 3
 
 
+@pytest.mark.parametrize("good", [(5, 11, 12, 13), (3, 16), (6, 7, 12, 16), (9, 16)])
+def test_numbers_between_those_that_are_always_tried_are_not_passed_over(good: tuple[int, ...]) -> None:
+    class Islands(TwoLevels):
+        def scores(self, k: int) -> Any:
+            return np.full(50, 0.0 if k == 1 else 1.0 if k in good else 0.7)
+
+    curve = Curve(Islands(), 1, lambda row: None, None)
+    assert climb(curve, good[-1], range(1, 41)) == good[0]
+
+
 class Peak:
     """Scores with a known shape, of 200 held-out samples."""
 
@@ -364,8 +374,8 @@ def test_the_reason_names_the_rule_that_decided() -> None:
     noise = 0.1 * np.random.default_rng(0).standard_normal(400)
     curve.scores = {1: np.zeros(400), 3: np.full(400, 0.985), 4: np.ones(400), 8: np.full(400, 0.999)}
     assert curve.smallest() == 3
-    kept = "3 is the smallest number that keeps at least 98% of what the best score, that of 4, gains over one one"
-    assert _reason(trial, curve, 3, 3, 1) == f"{kept}: more several gain too little to matter."
+    kept = "3 is the smallest number tried that keeps at least 98% of what the best score, that of 4, gains over one"
+    assert _reason(trial, curve, 3, 3, 1) == f"{kept} one: more several gain too little to matter."
     curve.scores[3] = np.full(400, 0.998) + noise - noise.mean()
     assert "cannot be told from the best one" in _reason(trial, curve, 3, 3, 1)
 

@@ -21,19 +21,20 @@ from rectifact.cli.embed_outputs import (
     neighbours,
     suggested,
 )
-from rectifact.cli.embed_values import as_values, keep_scales, scaled
+from rectifact.cli.embed_values import as_values, scaled
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_embedding import USED, Places, apply_saved
 from rectifact.cli.known_groups import Samples, check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, save_arrays, write_samples, write_table
+from rectifact.cli.tables import check_outputs, check_table_or_arrays_name, save_arrays, write_samples, write_table
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
 from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
+from rectifact.latent.scales import with_scales_of
 from rectifact.models import SavedModel
 
 
@@ -236,7 +237,7 @@ def embed(
         chosen = with_trust(chosen, matrix.X, stability=stability)
         chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
-        model = keep_scales(chosen.model, whole, spreads)
+        model = with_scales_of(chosen.model, whole.X, spreads)
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
         _write_tables(model, matrix, places, (samples, features))
@@ -321,13 +322,8 @@ def _check_out(data: Path, out: Path, save: Path | None, in_chunks: bool) -> Non
     if out == STDOUT:
         return
     if out.suffix.lower() != ".npz":
-        named = out.suffix.lower() in {".csv", ".tsv", ".parquet", ".jsonl"} or out.parent == Path("/dev")
-        if not in_chunks and not named:
-            check_writable(out)
-            raise InputError(
-                f"{str(out)!r} should end in .csv, .tsv, .parquet or .jsonl for a table, or in .npz for all arrays.",
-                "Rename it.",
-            )
+        if not in_chunks:
+            check_table_or_arrays_name(out)
         check_outputs(data, out, [save], in_chunks=in_chunks)
         return
     if in_chunks:

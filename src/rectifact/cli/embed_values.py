@@ -9,9 +9,8 @@ import scipy.sparse as sp
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError
 from rectifact.io.matrices import NamedMatrix
-from rectifact.latent.data import largest_column
 from rectifact.latent.ranking import Ranking
-from rectifact.latent.scales import STRAY, ranges_of, scale_with_zero, stray_values
+from rectifact.latent.scales import STRAY, scale_with_zero, stray_values
 
 ABOVE = 0.25
 """How far above 0 the lowest rating is put, as a share of the range: as 1 is on a scale from 1 to 5."""
@@ -94,32 +93,30 @@ def divided(matrix: Any, spreads: Any) -> Any:
     return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
 
 
-def keep_scales(model: Any, matrix: Any, spreads: Any) -> Any:
-    """The model, with the closed scales of a matrix before its columns were divided by these spreads.
-
-    Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own.
-    """
-    if spreads is not None and hasattr(model, "_ranges"):
-        model._ranges = ranges_of(np.asarray(matrix.X, dtype=float)) / spreads
-    return model
-
-
 def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:
     """What to do about a column that decides the result; to divide it by its spread helps unless it is far from 0."""
     X, unit = np.asarray(matrix.X, dtype=float), 1.0 if spreads is None else spreads[column]
     values, ways = X[:, column] * unit, []
     if matrix.rows is None and len(np.unique(values)) == len(X) and np.allclose(values, np.round(values)):
         ways.append(f"--id-column {name} if it names the rows")
-    if spreads is None and not _still_largest(matrix, column):
+    if spreads is None and not _still_largest(X, column):
         ways.append("--scale standard, which divides each column by its spread")
     it_out = f"it out with --drop {name}."
     return f"Use {', or '.join(ways)}, or leave {it_out}" if ways else f"Leave {it_out}"
 
 
-def _still_largest(matrix: Any, column: int) -> bool:
-    """Whether a column holds most of the squares even if each is divided by its spread, as it is far from 0."""
-    largest, share = largest_column(scaled(matrix, "standard")[0].X)
-    return largest == column and share > 0
+def _still_largest(X: Any, column: int) -> bool:
+    """Whether a column holds most of the squares even if each is divided by its spread, as it is far from 0.
+
+    Examples
+    --------
+    >>> counts = np.tile([[0.0, 4.0], [2.0, 0.0]], 3)
+    >>> _still_largest(np.c_[counts, [1990.0, 2020.0]], 6), _still_largest(np.c_[counts, [0.0, 2020.0]], 6)
+    (True, False)
+    """
+    squares, variances = np.nansum(X**2, axis=0), np.nanvar(X, axis=0)
+    after = squares / np.where(variances > 0, variances, 1.0)
+    return bool(2 * after[column] > after.sum())
 
 
 def differ_much(X: Any) -> bool:

@@ -57,8 +57,10 @@ def apply_saved(
     known = matrix.known if isinstance(matrix, Corpus) else None
     about = about_documents(model, matrix.X, W) if terms == TOPICS else {}
     shown = Shown(components, np.asarray(W), names, samples, terms, 10, False, {}, None, known, about, rows_of(matrix))
-    if out is not None:
+    if out is not None and out.suffix.lower() == ".npz":
         save_arrays(out, shown.arrays())
+    elif out is not None:
+        shown.write_weights(out, matrix.row_title, as_shares)
     nowhere = out is None and outcome.report is None and not outcome.as_json
     if weights is not None or nowhere:
         shown.write_weights(weights or STDOUT, matrix.row_title, as_shares)

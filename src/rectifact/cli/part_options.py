@@ -31,8 +31,9 @@ Out = Annotated[
     typer.Option(
         "--output",
         "-o",
-        help="Save parts, weights and names here, with the background, and with stability and bands if they are "
-        "measured: .npz. For a matrix in chunks, use --weights for the weights.",
+        help="Save a table of the parts here, one row per feature: .csv, .tsv, .parquet, .jsonl, or - for the standard "
+        "output. Or parts, weights and names, with the background, and with stability and bands if they are measured: "
+        ".npz. For a matrix in chunks, use --weights for the weights. With --model, there are weights alone.",
     ),
 ]
 Features = Annotated[

@@ -200,6 +200,11 @@ class Shown:
         table = self.largest()
         write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
 
+    def write_parts(self, path: Path, column_title: str) -> None:
+        """Write the parts as a table, one row per feature; words are words."""
+        title = self.terms.feature if self.terms == TOPICS else column_title
+        write_samples(self.components.T, self.names, self.terms.part, path, title)
+
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
 

@@ -19,14 +19,13 @@ from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_c
 from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, check_table_name, save_arrays
+from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name, save_arrays
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.core.linalg import squared_norm
 from rectifact.core.operand import operand
-from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered, read_matrix
 from rectifact.io.partitions import holds_chunks
 from rectifact.metrics import npmi_coherence
@@ -143,10 +142,12 @@ def parts(
         found = with_trust(found, telling, stability=stability, bootstrap=bootstrap, seed=seed)
         shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix, aside)
         found.say_choice()
-        if out is not None:
+        if out is not None and out.suffix.lower() == ".npz":
             known_too = {} if in_chunks else shown.arrays()
             known_too |= {"background": model.background_} if background else {}
             save_arrays(out, {"components": model.components_, "features": names} | known_too | found.arrays)
+        elif out is not None:
+            shown.write_parts(out, matrix.column_title)
         if features is not None:
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
@@ -154,7 +155,7 @@ def parts(
         findings = _findings(found, telling, caught, matrix, in_chunks)
         given = words["stop_words"], aside, findings, copies
         findings = worst_first([*findings, *([] if in_chunks else _about_data(model, matrix, shown, source, given))])
-        _show_table(shown, (weights, features), any((out, features, weights, report, save)), as_json)
+        _show_table(shown, (out, weights, features), any((out, features, weights, report, save)), as_json)
         explained = 1 - model.reconstruction_err_**2 / squared_norm(X) if in_chunks else explained_by(model, X, W)
     said = _said(shown, found, matrix.X.shape, float(explained))
     say(f"{said} {about_coherence(matrix.X)}".rstrip() if terms == TOPICS else said)
@@ -174,7 +175,7 @@ def _numbered(model: Any, W: Array, terms: Terms) -> Array:
     return W[:, order]
 
 
-def _show_table(shown: Shown, tables: tuple[Path | None, Path | None], in_files: bool, as_json: bool) -> None:
+def _show_table(shown: Shown, tables: tuple[Path | None, ...], in_files: bool, as_json: bool) -> None:
     """Print the parts; not among tables on the standard output, nor with ``-q`` where files have the results.
 
     With ``--json``, the summary has them.
@@ -298,14 +299,12 @@ def _check_source(source: Reading, in_chunks: bool, bootstrap: int, shares: bool
 
 def _check_files(out: Path | None, features: Path | None, weights: Path | None, as_json: bool) -> None:
     """Refuse what could not be written afterwards."""
-    if (features, weights, STDOUT if as_json else None).count(STDOUT) > 1:
-        raise InputError("The standard output takes one of --features, --weights and --json.", "Name files.")
+    if (out, features, weights, STDOUT if as_json else None).count(STDOUT) > 1:
+        raise InputError("The standard output takes one of -o, --features, --weights and --json.", "Name files.")
     if features is not None and features != STDOUT:
         check_table_name(features)
-    if out is not None:
-        check_writable(out)
-        if out.suffix.lower() != ".npz":
-            raise InputError(f"{str(out)!r} should end in .npz.", "Rename it; --features and --weights write tables.")
+    if out not in (None, STDOUT):
+        check_table_or_arrays_name(out)
 
 
 def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[str, Any]) -> Any:

@@ -30,12 +30,25 @@ def check_different_files(paths: Sequence[Path | None]) -> None:
         raise InputError("One file is named twice, and would be overwritten.", "Choose another name for the output.")
 
 
+TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
+
+
 def check_table_name(path: Path) -> None:
     """Refuse a name that does not show the format, and a place that cannot be written to."""
     check_writable(path)
-    if path.suffix.lower() not in {".csv", ".tsv", ".parquet", ".jsonl"} and path.parent != Path("/dev"):
+    if path.suffix.lower() not in TABLES and path.parent != Path("/dev"):
         raise InputError(
             f"{str(path)!r} should end in .csv, .tsv, .parquet or .jsonl, so that its format is known.", "Rename it."
+        )
+
+
+def check_table_or_arrays_name(path: Path) -> None:
+    """Refuse a name that is neither that of a table nor that of an archive of arrays."""
+    check_writable(path)
+    if path.suffix.lower() not in (*TABLES, ".npz") and path.parent != Path("/dev"):
+        raise InputError(
+            f"{str(path)!r} should end in .csv, .tsv, .parquet or .jsonl for a table, or in .npz for all arrays.",
+            "Rename it.",
         )
 
 

@@ -242,7 +242,7 @@ class View:
         kind = self.type(name)
         if pa.types.is_temporal(kind) or self.is_time(name):
             return True
-        return is_name(kind) and (is_time_name(name) or _are_dates(self.table.column(name)))
+        return is_name(kind) and (is_time_name(name) or are_dates(self.table.column(name)))
 
     def is_beside_pairs(self, name: str) -> bool:
         """Whether a column of a list of pairs names neither of the two: when they met, or the number of the row."""
@@ -306,7 +306,7 @@ def is_axis_name(name: str) -> bool:
     return AXIS.fullmatch(name.strip()) is not None
 
 
-def _are_dates(column: pa.ChunkedArray) -> bool:
+def are_dates(column: pa.ChunkedArray) -> bool:
     """Whether the first cells that are not empty are dates."""
     cells = [text.strip() for text in plain(column).slice(0, 100).to_pylist() if text]
     return bool(cells) and all(DATE.fullmatch(text) for text in cells)

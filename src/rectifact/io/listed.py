@@ -168,7 +168,7 @@ def listed_by_name(view: View) -> Plan | None:
         bare = "" if values else f", or --triples {listing(pair)} for pairs without a value"
         ask(
             f"{view.where} looks like triples.",
-            f"Say which columns to read: --triples {example}{bare}.",
+            f"Say which columns to read: --triples {example}{_repeats(view, pair, others[:1])}{bare}.",
             [*pair, *others[:1]],
         )
     triples = (*pair, *values)
@@ -260,7 +260,7 @@ def listed_by_content(view: View) -> Plan | None:
         )
     return ask(
         f"{view.where} may hold triples of row, column and value, or a table of numbers.",
-        f"Use --triples {example} or --table.",
+        f"Use --triples {example}{_repeats(view, found[:2], found[2:3])} or --table.",
         triples,
     )
 
@@ -303,8 +303,7 @@ def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
     pair.sort(key=lambda name: word(name) not in WORDS["row"])  # customers in rows, wherever their column stands
     if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
         return
-    n_pairs = view.table.select(pair).group_by(pair).aggregate([]).num_rows
-    if 2 * n_pairs < len(view.table):
+    if 2 * _n_pairs(view, pair) < len(view.table):
         return
     measures = [name for name in view.names if view.is_measure(name) and view.may_be_weight(name)]
     values = _values(view, VALUES, pair) or measures
@@ -312,16 +311,24 @@ def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
     ask(
         f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
         f"Say which columns to read: --triples {listing([*pair, *values[:1]])}"
-        f"{_repeats(view, values[:1]) if n_pairs < len(view.table) else ''}{bare}.",
+        f"{_repeats(view, pair, values[:1])}{bare}.",
         [*pair, *values[:1]],
     )
 
 
-def _repeats(view: View, values: Sequence[str]) -> str:
+def _repeats(view: View, pair: Sequence[str], values: Sequence[str]) -> str:
     """The option that pairs with several values need, which only counts do without."""
-    if view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"]:
+    if view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"] or view.options.repeats:
         return ""
-    return f" --repeats {'last' if is_rating(view.table.column(values[0]).to_numpy()) else 'sum'}"
+    if _n_pairs(view, pair) == len(view.table):
+        return ""
+    rated = is_number(view.type(values[0])) and is_rating(view.table.column(values[0]).to_numpy())
+    return f" --repeats {'last' if rated else 'sum'}"
+
+
+def _n_pairs(view: View, pair: Sequence[str]) -> int:
+    """How many different pairs two columns hold."""
+    return int(view.table.select(list(pair)).group_by(list(pair)).aggregate([]).num_rows)
 
 
 def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
-from rectifact.io.columns import Purpose, listing, plain
+from rectifact.io.columns import Purpose, are_dates, listing, plain
 from rectifact.io.frames import Frame
 from rectifact.io.tables import is_name, is_number_or_gap
 from rectifact.io.yes_no import VALUES
@@ -117,7 +117,7 @@ def why_not(column: pa.ChunkedArray) -> tuple[str, str]:
     row, text = next(((row, text) for row, text in texts if not is_number_or_gap(text)), (0, ""))
     shown = text if len(text) <= 30 else f"{text[:30]}..."
     first = f"first {shown!r} in row {row + 1}"
-    if pa.types.is_temporal(column.type):
+    if pa.types.is_temporal(column.type) or are_dates(column):
         return f"holds dates, {first}", ", or name the rows by it with --id-column"
     if re.fullmatch(r"[+-]?[\d.,]+\s*%", text):
         return f"holds percentages, {first}", ", or write them as plain numbers"

@@ -79,6 +79,26 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
     return ranges
 
 
+def with_scales_of(model: Any, X: Any, spreads: Any) -> Any:
+    """The model, with the closed scales of X as they are once its columns are divided by these spreads.
+
+    Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own, so a fit
+    to the columns that were divided does not find them.
+
+    Parameters
+    ----------
+    model : NMD or LogisticPCA
+        Fitted to ``X / spreads``.
+    X : array
+        With NaN for what is missing.
+    spreads : array or None
+        None where nothing was divided, and the model stays as it is.
+    """
+    if spreads is not None and hasattr(model, "_ranges"):
+        model._ranges = ranges_of(np.asarray(X, dtype=np.float64)) / spreads
+    return model
+
+
 def scale_with_zero(X: Any) -> float:
     """The highest value of the scales of the data, if 0 is an answer on them like the others; 0 if it is not.
 

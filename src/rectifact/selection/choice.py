@@ -257,9 +257,10 @@ def _reason(trial: Trial, curve: Curve, best: int, supported: int, weak: int) ->
         return f"{best} {several} stand out from the noise and {trial.recurs}; {supported} predict {than}."
     if not curve.within_error(best):
         gain = f"{100 * (1 - trial.negligible):g}% of what the best score, that of {curve.top()}, gains over one {one}"
-        return f"{best} is the smallest number that keeps at least {gain}: more {several} gain too little to matter."
+        kept = f"{best} is the smallest number tried that keeps at least {gain}"
+        return f"{kept}: more {several} gain too little to matter."
     last = "; no larger number was tried" if best == max(curve.scores) else ""
-    return f"{best} is the smallest number whose score on held-out data cannot be told from the best one{last}."
+    return f"{best} is the smallest number tried whose score on held-out data cannot be told from the best one{last}."
 
 
 def _agreed(trial: PartsTrial, best: int, supported: int) -> str:

@@ -6,6 +6,7 @@ References
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -19,8 +20,8 @@ from rectifact.io.checkpoint import RunFile
 RESOLUTION = 0.1
 """Numbers that differ by less than this share are not told apart."""
 
-MOST_TRIED = 12
-"""Numbers that are tried at most, other than those that cost nothing."""
+MOST_TRIED, MOST_BETWEEN = 12, 6
+"""Numbers that are tried at most, other than those that cost nothing, and how many more below the best."""
 
 FAR = 1.5
 """How far above and below the best, as a factor, another number is tried."""
@@ -180,7 +181,8 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     """Try numbers around the best so far until its neighbours are known; the smallest that is not worse than the best.
 
     Steps are half of the best so far on the way up and down, and are then halved. The score is taken to have one peak,
-    or a plateau; where fits may end in different places, a few small numbers are tried as well.
+    or a plateau; where fits may end in different places, a few small numbers are tried as well, and then numbers below
+    the best, as a good one may lie between two bad ones.
 
     Parameters
     ----------
@@ -200,7 +202,23 @@ def climb(curve: Curve, start: int, ks: Sequence[int]) -> int:
     if curve.smallest() == 1:  # before saying that there is nothing, look further up: a split in two may be the worst
         curve.try_out(*(k for k in PROBES if k in at))
         _ascend(curve, ks, at)
+    if curve.ladder:
+        _look_between(curve, ks, at)
     return curve.smallest()
+
+
+def _look_between(curve: Curve, ks: Sequence[int], at: dict[int, int]) -> None:
+    """Try the middle of gaps below the best, the widest first, and go on from there if one is as good."""
+    for _ in range(MOST_BETWEEN):
+        known = sorted(at[k] for k in curve.scores if k in at and k <= curve.smallest())
+        gaps = [(low, high) for low, high in pairwise(known) if high - low > _close(ks[high])]
+        if not gaps:
+            break
+        low, high = max(gaps, key=lambda gap: ks[gap[1]] / ks[gap[0]])
+        best = curve.smallest()
+        curve.try_out(ks[(low + high) // 2])
+        if curve.smallest() < best:
+            _ascend(curve, ks, at)
 
 
 def _ascend(curve: Curve, ks: Sequence[int], at: dict[int, int]) -> None:
