@@ -19,7 +19,7 @@ from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_c
 from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name, save_arrays
+from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
@@ -142,12 +142,10 @@ def parts(
         found = with_trust(found, telling, stability=stability, bootstrap=bootstrap, seed=seed)
         shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix, aside)
         found.say_choice()
-        if out is not None and out.suffix.lower() == ".npz":
+        if out is not None:
             known_too = {} if in_chunks else shown.arrays()
             known_too |= {"background": model.background_} if background else {}
-            save_arrays(out, {"components": model.components_, "features": names} | known_too | found.arrays)
-        elif out is not None:
-            shown.write_parts(out, matrix.column_title)
+            shown.write_parts(out, matrix.column_title, known_too | found.arrays)
         if features is not None:
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:

@@ -1,7 +1,7 @@
 """What to say about a table of which somebody says that it is a graph, where its columns leave open how."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ SOMETIMES |= {"fahrzeit", "reisezeit", "minutes", "minuten", "hops"}
 """Names of columns that may mean the same; passenger km or the length of a call do not."""
 
 SAYS = "says how strong a tie is"
+
+ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
 
 PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
 THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
@@ -130,3 +132,9 @@ def not_square(view: View) -> str:
         f"; as a matrix of weights, which has a column for each row, its {count(len(view.table), 'row')} and "
         f"{count(len(columns), 'column')} of numbers do not fit"
     )
+
+
+def numbered_ends(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs such as node1 and node2."""
+    found = [match for name in words if (match := ENDS.fullmatch(name))]
+    return [(match[0], match[1] + {"1": "2", "a": "b"}[match[2]]) for match in found]

@@ -1,7 +1,7 @@
 """Lists of triples and edges among tables: found by the names of their columns, or suspected by their content."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from rectifact.core.errors import InputError, count
 from rectifact.io.amounts import is_amount
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
-from rectifact.io.edge_columns import WEIGHTS, either, not_square, varied
+from rectifact.io.edge_columns import WEIGHTS, either, not_square, numbered_ends, varied
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 from rectifact.io.text import text_suffix
@@ -23,7 +23,6 @@ WITH_GROUPS = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".
 VALUES = {*WORDS["value"], *WORDS["count"]}
 PAYLOAD = re.compile("((file|message)?size|length)(in)?(bytes|[kmg]i?b)?|bytes")
 """Names of what a message holds, where there is one row for each; of pairs that differ, they may be counts."""
-ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
 
 
 def given_triples(view: View) -> Plan:
@@ -151,7 +150,7 @@ def listed_by_name(view: View) -> Plan | None:
     if len(view.names) > MOST_LISTED:
         return None
     ids = {word(name): name for name in view.names if view.is_id(name)}
-    for ends in (*WORDS["edges"], *_numbered_ends(ids)):
+    for ends in (*WORDS["edges"], *numbered_ends(ids)):
         if set(ends) <= set(ids):
             return _edges(view, ids[ends[0]], ids[ends[1]])
     if view.options.graph:
@@ -349,9 +348,3 @@ def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:
         return False
     shared = len(ends[0] & ends[1]) >= SHARED * min(map(len, ends))
     return len(ends[0]) + len(ends[1]) <= n or shared or (view.purpose == "cluster" and len(view.names) == 2)
-
-
-def _numbered_ends(words: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs such as node1 and node2."""
-    found = [match for name in words if (match := ENDS.fullmatch(name))]
-    return [(match[0], match[1] + {"1": "2", "a": "b"}[match[2]]) for match in found]
