@@ -38,6 +38,15 @@ ROUNDING = 1e-12
 FIRST_LINE, LATER = 10.0, 3.0
 """Seconds after which a search says that it goes on, and by what factor later than the last line the next one comes."""
 
+BANDS = (
+    "Bands: they hold nine tenths of the parts of resampled samples, with this number of parts. They show how far a "
+    "part depends on which samples there are; they hold fewer of the true parts."
+)
+"""What is said about bands."""
+
+FEW_RESAMPLES = 19
+"""Resamples below which even their whole range holds less than nine tenths of further ones."""
+
 SHORTEST = 0.005
 """Seconds below which a number was judged along with others."""
 
@@ -181,6 +190,9 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
         return found
     with progress(f"fitting {count(bootstrap, 'resample')}" if bootstrap else "measuring stability"):
         trust = assess(found.model, X, bootstrap=bootstrap, random_state=seed)
+    if trust.lower is not None:
+        held = (bootstrap - 1) / (bootstrap + 1)
+        say(BANDS if bootstrap >= FEW_RESAMPLES else BANDS.replace("nine tenths", f"about {held:.0%}"))
     return Found(found.model, found.selection, trust)
 
 

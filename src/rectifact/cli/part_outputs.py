@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rectifact.cli.reading import names_in
-from rectifact.cli.tables import retitled, samples_table, write_samples, write_table
+from rectifact.cli.tables import retitled, samples_table, save_arrays, write_samples, write_table
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
@@ -200,8 +200,11 @@ class Shown:
         table = self.largest()
         write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
 
-    def write_parts(self, path: Path, column_title: str) -> None:
-        """Write the parts as a table, one row per feature; words are words."""
+    def write_parts(self, path: Path, column_title: str, more: Mapping[str, Any]) -> None:
+        """Write the parts as a table, one row per feature; or the parts and ``more`` as arrays."""
+        if path.suffix.lower() == ".npz":
+            save_arrays(path, {"components": self.components, "features": self.names} | dict(more))
+            return
         title = self.terms.feature if self.terms == TOPICS else column_title
         write_samples(self.components.T, self.names, self.terms.part, path, title)
 

@@ -19,7 +19,7 @@ from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_c
 from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name, save_arrays
+from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name
 from rectifact.cli.terminal import QUIET, STDOUT, in_options, level, progress, say, say_table, show
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
@@ -34,7 +34,7 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
-from rectifact.parts.features import stray_features
+from rectifact.parts.features import features_of_another_kind, stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.short_documents import short_documents
@@ -142,12 +142,10 @@ def parts(
         found = with_trust(found, longer, stability=stability, bootstrap=bootstrap, seed=seed)
         shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix)
         found.say_choice()
-        if out is not None and out.suffix.lower() == ".npz":
+        if out is not None:
             known_too = {} if in_chunks else shown.arrays()
             known_too |= {"background": model.background_} if background else {}
-            save_arrays(out, {"components": model.components_, "features": names} | known_too | found.arrays)
-        elif out is not None:
-            shown.write_parts(out, matrix.column_title)
+            shown.write_parts(out, matrix.column_title, known_too | found.arrays)
         if features is not None:
             shown.write_largest(features, matrix.row_title, matrix.column_title)
         if weights is not None:
@@ -248,7 +246,8 @@ def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: t
         return odd_documents(model, matrix, shown, *texts)
     if matrix.columns is None or source.transpose:
         return []
-    return stray_features(list(shown.names), reading.names_in(source.drop))
+    dropped = reading.names_in(source.drop)
+    return stray_features(list(shown.names), dropped) or features_of_another_kind(matrix.X, list(shown.names), dropped)
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from rectifact.core.errors import count
 from rectifact.io.columns import WORDS, View, listing, word
@@ -79,3 +80,8 @@ def not_square(view: View) -> str:
         f"; as a matrix of weights, which has a column for each row, its {count(len(view.table), 'row')} and "
         f"{count(len(columns), 'column')} of numbers do not fit"
     )
+
+
+def n_pairs(table: pa.Table, pair: Sequence[str]) -> int:
+    """How many different pairs two columns hold."""
+    return int(table.select(list(pair)).group_by(list(pair)).aggregate([]).num_rows)
