@@ -264,3 +264,40 @@ def test_different_units_are_suggested_for_different_ranges_only_and_the_report_
     report = (tmp_path / "r.html").read_text()
     assert "e.csv" in report
     assert "cluster positions.csv" not in report
+
+
+def counts_beside(**others):
+    """What 60 shops have sold of 12 goods, and columns of another kind."""
+    rng = np.random.default_rng(0)
+    sold = rng.poisson(3 * rng.gamma(0.5, 1, (60, 3)) @ rng.gamma(0.5, 1, (3, 12)))
+    return pd.DataFrame(sold, columns=[f"good {j}" for j in range(12)]).assign(**others)
+
+
+@pytest.mark.parametrize("command", ["embed", "parts"])
+def test_columns_of_another_kind_are_named_among_counts(run, tmp_path, command):
+    rng = np.random.default_rng(1)
+    table = counts_beside(lat=rng.uniform(47, 55, 60).round(4), price=rng.lognormal(2, 1, 60).round(2))
+    table.to_csv(tmp_path / "X.csv", index=False)
+    counts_beside().to_csv(tmp_path / "counts.csv", index=False)
+    said = {}
+    for name in ("X", "counts"):
+        found = run(command, tmp_path / f"{name}.csv", "-k", 2, "-o", tmp_path / "o.npz")
+        said[name] = " ".join((found.out + found.err).split())
+    what = "'lat', 'price' are not of the kind of the other 12 columns, which hold whole numbers from 0 to"
+    assert what in said["X"]
+    assert "--drop lat,price, unless they belong there." in said["X"]
+    assert "not of the kind" not in said["counts"]
+
+
+def test_a_longitude_does_not_hide_large_values_and_is_named_where_it_is_negative(run, tmp_path):
+    rng = np.random.default_rng(1)
+    large = counts_beside(age=rng.integers(18, 80, 60))
+    for i in range(3):
+        large.iloc[i, 3 * i] = 90_000
+    large.to_csv(tmp_path / "X.csv", index=False)
+    said = " ".join(run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "o.npz").err.split())
+    assert "'age' is not of the kind" in said
+    assert "The largest 1% of the positive values hold" in said
+    counts_beside(lon=rng.uniform(-9, 15, 60)).to_csv(tmp_path / "X.csv", index=False)
+    said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "o.npz", expect=2).err
+    assert "Leave it out with --drop lon, unless it belongs there." in said

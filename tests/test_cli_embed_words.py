@@ -42,8 +42,8 @@ def test_errors_have_the_unit_of_logarithms_that_were_scaled(run, orders, tmp_pa
 
 def test_rare_kinds_are_mentioned_where_samples_are_compared(run, orders, tmp_path):
     common = ("embed", orders, "-k", "2-4", "-o", tmp_path / "e.csv", "--recommend", 2)
-    assert "Rare kinds of samples may need" not in run(*common).err
-    assert "Rare kinds of samples may need" in run(*common, "--similar", 2).err
+    assert "Kinds of samples that are rare" not in run(*common).err
+    assert "Kinds of samples that are rare" in run(*common, "--similar", 2).err
 
 
 def test_filled_cells_that_are_cut_are_counted_and_the_error_is_that_of_the_file(run, tmp_path):

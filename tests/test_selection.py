@@ -615,6 +615,16 @@ def test_bands_hold_most_of_the_true_parts() -> None:
     assert (found.upper - found.lower).mean() < 0.01
 
 
+def test_bands_hold_nine_tenths_of_further_resamples() -> None:
+    data = make_spectra(150, 40, 3, snr=20)
+    model = ANDNMF(3, random_state=0).fit(data.X)
+    found = assess(model, data.X, bootstrap=20, random_state=0)
+    trial, rng = PartsTrial(model, data.X, np.random.default_rng(1)), np.random.default_rng(2)
+    further = np.array([trial.resampled(model, rng) for _ in range(40)])
+    inside = (found.lower <= further) & (further <= found.upper)
+    assert 0.88 < inside.mean() < 0.96
+
+
 def test_graphs_without_the_edges_of_a_node_do_not_count_for_it() -> None:
     """A node of one edge loses it in a third of the resamples, and has the community of its neighbour in the others."""
     networkx = pytest.importorskip("networkx")

@@ -32,6 +32,7 @@ from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
 from rectifact.io.matrices import numbered
+from rectifact.io.other_columns import about_other_columns
 from rectifact.io.partitions import holds_chunks
 from rectifact.latent import NMD
 from rectifact.latent.scales import with_scales_of
@@ -226,8 +227,8 @@ def embed(
     model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
-        matrix = check_entries(matrix, codes, values, gaps=missing, in_chunks=in_chunks)
-        matrix, spreads = scaled(whole := as_values(matrix, values), scale)
+        entries = check_entries(matrix, codes, values, gaps=missing, in_chunks=in_chunks)
+        matrix, spreads = scaled(whole := as_values(entries, values), scale)
         n_samples, n_features = matrix.X.shape
         image_shape = check_image_shape(image, n_features)
         samples = Samples(data, n_samples, None if in_chunks else matrix.rows, sheet=sheet)
@@ -246,7 +247,7 @@ def embed(
         sure = {} if fill is None else write_filled(filling, model, compared, fill)
     say_warnings(caught, "embed")
     about = (model, matrix, values, recommend, compared, spreads)
-    judged = Judgement([], {}, {}) if in_chunks else judge(*about, fill=fill is not None)
+    judged = Judgement([], {}, {}) if in_chunks else judge(*about, _others(entries, drop), fill=fill is not None)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {model.resolved_['link']}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -288,6 +289,11 @@ def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any
         write_table(suggested(model, matrix, places.recommend, samples, features), places.suggestions)
     for axis, path in places.alike.items():
         write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
+
+
+def _others(entries: Any, drop: str | None) -> tuple[list[int], str, str]:
+    """Columns of another kind than the counts of most."""
+    return about_other_columns(entries.X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
 
 
 def _shows_samples(places: Places, report: Path | None) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from rectifact.cli.embed_values import above_zero, differ_much, ranking_in_units, remedy_of_units
+from rectifact.cli.embed_values import above_zero, differ_much, ranking_in_units, remedy_of_units, without_columns
 from rectifact.cli.how_many import Found
 from rectifact.cli.reading import names_in
 from rectifact.cli.tables import retitled
@@ -16,6 +16,7 @@ from rectifact.cli.terminal import progress, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.columns import quoted
 from rectifact.io.matrices import NamedMatrix, numbered
+from rectifact.io.other_columns import about_other_columns
 from rectifact.io.stray_texts import codes_in
 from rectifact.latent.data import large_values, largest_column, unit_column
 from rectifact.latent.filling import Comparison, compare_with_means, unit_of
@@ -44,6 +45,9 @@ def check_gaps(matrix: Any, allowed: bool) -> None:
 def check_negative(matrix: Any) -> None:
     """Refuse negative values by the names of the first row and column; counts, unlike measurements, have a zero."""
     remedy = "Set them to 0 if they are noise, or shift the data."
+    found, what, leave_out = about_other_columns(matrix.X, numbered(matrix.columns, matrix.X.shape[1]))
+    if found and (np.asarray(matrix.X)[:, found] < 0).any():
+        raise InputError(f"{what} Some of their values are negative.", leave_out)
     if are_counts(matrix.X):
         remedy = "Negative counts may be returns: --returns drop sets them to 0."
     _refuse(matrix, lambda values: values < 0, "negative", remedy)
@@ -173,6 +177,7 @@ def judge(
     recommend: int | None,
     compared: Comparison | None,
     spreads: Any = None,
+    others: tuple[list[int], str, str] = ([], "", ""),
     *,
     fill: bool = False,
 ) -> Judgement:
@@ -180,10 +185,9 @@ def judge(
     with progress("checking predictions"):
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     found = ranking_in_units(found, matrix.shift)
-    warnings, notes = (
-        [*_about_data(matrix, model, spreads), *_unknown(matrix, model), *_unstable(model)],
-        {"values": values},
-    )
+    (odd, *about), notes = others, {"values": values}
+    data = _about_data(*without_columns(matrix, spreads, odd), model)
+    warnings = [*[" ".join(about)] * bool(odd), *data, *_unknown(matrix, model), *_unstable(model)]
     notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
     notes |= {"triples": json.dumps(matrix.triples)} if matrix.triples else {}
@@ -258,7 +262,7 @@ def _unstable(model: Any) -> list[str]:
     return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
 
 
-def _about_data(matrix: Any, model: Any, spreads: Any) -> list[str]:
+def _about_data(matrix: Any, spreads: Any, model: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
@@ -308,7 +312,8 @@ def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
     selection, X = chosen.selection, matrix.X
     more = selection is not None and 1 < selection.best < min(X.shape[0] // 2, X.shape[1] - 1) - 3
     if selection is not None and more and structure:
-        rare = f"Rare kinds of samples may need two or three more: try -k {selection.best + 3} where they matter."
+        lost = "Kinds of samples that are rare, or large and much alike, may not show apart"
+        rare = f"{lost}: compare with -k {selection.best + 3} where they matter."
         return replace(chosen, selection=replace(selection, reason=f"{selection.reason} {rare}"))
     if selection is None or not selection.reason.startswith(NOTHING):
         return chosen

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError
-from rectifact.io.matrices import NamedMatrix
+from rectifact.io.matrices import NamedMatrix, numbered
 from rectifact.latent.ranking import Ranking
 from rectifact.latent.scales import STRAY, scale_with_zero, stray_values
 
@@ -91,6 +91,15 @@ def scaled(matrix: Any, scale: str) -> tuple[Any, Any]:
 def divided(matrix: Any, spreads: Any) -> Any:
     """The matrix with each column divided by its spread, or as it is if there are none."""
     return matrix if spreads is None else replace(matrix, X=np.asarray(matrix.X, dtype=float) / spreads)
+
+
+def without_columns(matrix: Any, spreads: Any, found: list[int]) -> tuple[Any, Any]:
+    """The matrix and the spreads of its columns without some of them."""
+    if not found:
+        return matrix, spreads
+    kept = np.delete(np.arange(matrix.X.shape[1]), found)
+    names = numbered(matrix.columns, matrix.X.shape[1])[kept]
+    return replace(matrix, X=matrix.X[:, kept], columns=names), None if spreads is None else spreads[kept]
 
 
 def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:

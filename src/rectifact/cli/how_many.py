@@ -41,6 +41,15 @@ FIRST_LINE, LATER = 10.0, 3.0
 STILL = "the first run is still going"
 """What a search says before a run has ended."""
 
+BANDS = (
+    "Bands: they hold nine tenths of the parts of resampled samples, with this number of parts. They show how far a "
+    "part depends on which samples there are; they hold fewer of the true parts."
+)
+"""What is said about bands."""
+
+FEW_RESAMPLES = 19
+"""Resamples below which even their whole range holds less than nine tenths of further ones."""
+
 SHORTEST = 0.005
 """Seconds below which a number was judged along with others."""
 
@@ -187,6 +196,9 @@ def with_trust(found: Found, X: Any, *, stability: bool, bootstrap: int = 0, see
         return found
     with progress(f"fitting {count(bootstrap, 'resample')}" if bootstrap else "measuring stability"):
         trust = assess(found.model, X, bootstrap=bootstrap, random_state=seed)
+    if trust.lower is not None:
+        held = (bootstrap - 1) / (bootstrap + 1)
+        say(BANDS if bootstrap >= FEW_RESAMPLES else BANDS.replace("nine tenths", f"about {held:.0%}"))
     return Found(found.model, found.selection, trust)
 
 

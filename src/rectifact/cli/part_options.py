@@ -154,7 +154,7 @@ Bootstrap = Annotated[
     typer.Option(
         min=0,
         metavar="NUMBER",
-        help="Fit this many resamples, such as 20, for bands that hold nine tenths of their parts, and measure "
-        "stability.",
+        help="Fit this many resamples of the samples, such as 20, for bands that hold nine tenths of their parts, and "
+        "measure stability.",
     ),
 ]

@@ -200,10 +200,10 @@ class Shown:
         table = self.largest()
         write_table(table if self.terms == TOPICS else retitled(table, row_title, column_title), path)
 
-    def write_parts(self, path: Path, column_title: str, known_too: Mapping[str, Any]) -> None:
-        """Write the parts with what else is known into a .npz file, alone into a table: one row per feature."""
+    def write_parts(self, path: Path, column_title: str, more: Mapping[str, Any]) -> None:
+        """Write the parts as a table, one row per feature; or the parts and ``more`` as arrays."""
         if path.suffix.lower() == ".npz":
-            save_arrays(path, {"components": self.components, "features": self.names, **known_too})
+            save_arrays(path, {"components": self.components, "features": self.names} | dict(more))
             return
         title = self.terms.feature if self.terms == TOPICS else column_title
         write_samples(self.components.T, self.names, self.terms.part, path, title)

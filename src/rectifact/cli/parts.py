@@ -34,7 +34,7 @@ from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few, renumber
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
-from rectifact.parts.features import stray_features
+from rectifact.parts.features import features_of_another_kind, stray_features
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.set_aside import set_aside
@@ -246,7 +246,8 @@ def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: t
         return odd_documents(model, matrix, shown, *texts)
     if matrix.columns is None or source.transpose:
         return []
-    return stray_features(list(shown.names), reading.names_in(source.drop))
+    dropped = reading.names_in(source.drop)
+    return stray_features(list(shown.names), dropped) or features_of_another_kind(matrix.X, list(shown.names), dropped)
 
 
 def _suited(model: Any, matrix: Any, refine: str | None) -> Any:

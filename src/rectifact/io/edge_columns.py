@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from rectifact.core.errors import count
 from rectifact.io.columns import WORDS, View, listing, word
@@ -138,3 +139,8 @@ def numbered_ends(words: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs such as node1 and node2."""
     found = [match for name in words if (match := ENDS.fullmatch(name))]
     return [(match[0], match[1] + {"1": "2", "a": "b"}[match[2]]) for match in found]
+
+
+def n_pairs(table: pa.Table, pair: Sequence[str]) -> int:
+    """How many different pairs two columns hold."""
+    return int(table.select(list(pair)).group_by(list(pair)).aggregate([]).num_rows)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from rectifact.core.errors import InputError, count
 from rectifact.io.amounts import is_amount
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
-from rectifact.io.edge_columns import WEIGHTS, either, not_square, numbered_ends, varied
+from rectifact.io.edge_columns import WEIGHTS, either, n_pairs, not_square, numbered_ends, varied
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 from rectifact.io.text import text_suffix
@@ -302,32 +302,26 @@ def ask_for_pairs(view: View, texts: Sequence[str]) -> None:
     pair.sort(key=lambda name: word(name) not in WORDS["row"])  # customers in rows, wherever their column stands
     if len(pair) < 2 or not set(texts) <= set(again) or len(view.names) > MOST_LISTED:
         return
-    if 2 * _n_pairs(view, pair) < len(view.table):
+    if 2 * n_pairs(view.table, pair) < len(view.table):
         return
     measures = [name for name in view.names if view.is_measure(name) and view.may_be_weight(name)]
     values = _values(view, VALUES, pair) or measures
     bare = f", or --triples {listing(pair)} to count pairs" if values else ""
+    repeats = _repeats(view, pair, values[:1])
     ask(
         f"{view.where} has one row for each pair of {pair[0]!r} and {pair[1]!r}, both of which come again and again.",
-        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}"
-        f"{_repeats(view, pair, values[:1])}{bare}.",
+        f"Say which columns to read: --triples {listing([*pair, *values[:1]])}{repeats}{bare}.",
         [*pair, *values[:1]],
     )
 
 
 def _repeats(view: View, pair: Sequence[str], values: Sequence[str]) -> str:
     """The option that pairs with several values need, which only counts do without."""
-    if view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"] or view.options.repeats:
-        return ""
-    if _n_pairs(view, pair) == len(view.table):
+    unasked = view.purpose == "cluster" or not values or word(values[0]) in WORDS["count"] or view.options.repeats
+    if unasked or n_pairs(view.table, pair) == len(view.table):
         return ""
     rated = is_number(view.type(values[0])) and is_rating(view.table.column(values[0]).to_numpy())
     return f" --repeats {'last' if rated else 'sum'}"
-
-
-def _n_pairs(view: View, pair: Sequence[str]) -> int:
-    """How many different pairs two columns hold."""
-    return int(view.table.select(list(pair)).group_by(list(pair)).aggregate([]).num_rows)
 
 
 def _are_pairs(view: View, first: str, second: str, certain: bool) -> bool:

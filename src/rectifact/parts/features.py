@@ -2,9 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from rectifact.core.findings import Finding
 from rectifact.io.columns import listing
+from rectifact.io.other_columns import about_other_columns
+
+STRAY = "features that are not like the others"
 
 PLACE, FEWEST_PLACES = (
     re.compile(r"(-?\d+(?:\.\d+)?)\s*(nm|um|µm|Å|cm-1|cm\^-1|cm⁻¹|1/cm|eV|keV|Hz|kHz|MHz|GHz|ppm|m/z|s|ms|min)?"),
@@ -36,9 +40,15 @@ def stray_features(names: Sequence[str], dropped: Sequence[str] = ()) -> list[Fi
     return [
         Finding(
             "warning",
-            "features that are not like the others",
+            STRAY,
             f"{listed} {verb} {what}, {still}.",
             f"Leave {'it' if len(stray) == 1 else 'them'} out, {remedy}",
             f"Leave {'it' if len(stray) == 1 else 'them'} out with --drop {listing([*dropped, *stray])}, {remedy}",
         )
     ]
+
+
+def features_of_another_kind(X: Any, names: Sequence[str], dropped: Sequence[str] = ()) -> list[Finding]:
+    """A finding about features such as an age among counts; ``dropped`` are left out already."""
+    found, what, command = about_other_columns(X, names, dropped)
+    return [Finding("warning", STRAY, what, "Leave such columns out, unless they belong there.", command)] * bool(found)

@@ -175,7 +175,7 @@ def _parts(saved: SavedModel, fit: Fit | None, words: Terms) -> Section:
         labels = [top[0][0] if top else "" for top in tops]
         shown_likeness, alike = likeness(components, labels, words)
         blocks += shown_likeness
-    banded = "; after it the band that holds nine tenths of the parts of resampled data"
+    banded = "; after it the band of the parts of resampled samples, with this number of parts"
     columns = [
         Column(words.part, "integer"),
         Column(what, help=f"with their values{banded if hasattr(saved.model, 'bands_') else ''}"),

@@ -19,7 +19,8 @@ from rectifact.parts.how_many import PartsTrial
 from rectifact.selection.search import Trial
 
 INTERVAL = (0.05, 0.95)
-"""Quantiles of resampled parts between which a band lies."""
+"""Quantiles of resampled parts between which a band lies; those of Weibull, as a band must hold nine tenths of further
+resamples, not of those that made it."""
 
 TRIALS: tuple[tuple[type, type], ...] = (
     (PartsTransformer, PartsTrial),
@@ -39,7 +40,9 @@ class Assessment:
         How far each part, dimension or community is found again in resampled data, 1 if it is the same. For a part,
         about 1 less its relative error.
     lower, upper : array of shape (n_components, n_features), or None
-        Band that holds nine tenths of the parts of resampled samples, entry by entry; only with ``bootstrap``.
+        Band that holds nine tenths of the parts of resampled samples, entry by entry, from 19 resamples on; only with
+        ``bootstrap``. It shows how far the parts depend on which samples there are, with their number fixed. It holds
+        fewer of the true parts, as an error that all resamples share is not in it.
     membership : array of shape (n_nodes, n_clusters), or None
         Share of resampled graphs in which a node belongs to a community, of those in which it is in any: a graph in
         which it is in none, as where none of its edges is drawn, does not count for it. Rows sum to 1, or to 0 for a
@@ -100,7 +103,8 @@ def assess(estimator: Any, X: Any, *, bootstrap: int = 0, random_state: Any = No
     if not bootstrap:
         return Assessment(stability, range=getattr(estimator, "stability_range_", None))
     if isinstance(trial, PartsTrial):
-        lower, upper = np.quantile([trial.resampled(estimator, rng) for _ in range(bootstrap)], INTERVAL, axis=0)
+        parts = [trial.resampled(estimator, rng) for _ in range(bootstrap)]
+        lower, upper = np.quantile(parts, INTERVAL, axis=0, method="weibull")
         estimator.bands_ = np.stack([lower, upper])
         return Assessment(stability, lower, upper)
     if isinstance(trial, GraphTrial):
