@@ -79,8 +79,8 @@ def like_distances(X: Any) -> bool:
     more = float(np.sign((middle - short) - (long - middle)).mean())
     short, middle, long = _sides(D, corners)
     if sides.max() > SPREAD * sides[sides > 0].min() and (long > short + middle).mean() <= BROKEN:
-        return more > CLEARLY / 3
-    return more > max(CLEARLY, SURE / np.sqrt(n * (n - 1) / 6))
+        return bool(more > CLEARLY / 3)
+    return bool(more > max(CLEARLY, SURE / np.sqrt(n * (n - 1) / 6)))
 
 
 def _same_places(D: NDArray[Any]) -> bool:
