@@ -161,3 +161,13 @@ def test_hardly_any_points_are_no_structure(n: int) -> None:
 def test_auto_as_a_parameter_names_what_chooses() -> None:
     with pytest.raises(InputError, match=r"rectifact\.selection\.select\(SymNMF\(\), X\)"):
         SymNMF("auto").fit(PLANTED["blobs"][0])
+
+
+def test_the_columns_that_show_groups_come_before_another_number():
+    from rectifact.selection.points import _hidden
+
+    said = _hidden(1, [0, 1], 4)
+    assert "in columns 1 and 2 alone, 4 groups stand apart" in said
+    assert said.endswith(
+        "Keep these alone (on the command line by name, with --columns), or compare with -k 4 (n_clusters in Python)."
+    )

@@ -52,7 +52,7 @@ def like_distances(X: Any) -> bool:
 
     Examples
     --------
-    >>> places = np.array([[0.0, 1, 2, 9, 10, 11, 30]])
+    >>> places = np.random.default_rng(0).random((1, 30))
     >>> apart = abs(places - places.T)
     >>> like_distances(apart), like_distances(np.exp(-apart) * (apart > 0))
     (True, False)
@@ -79,8 +79,8 @@ def like_distances(X: Any) -> bool:
     more = float(np.sign((middle - short) - (long - middle)).mean())
     short, middle, long = _sides(D, corners)
     if sides.max() > SPREAD * sides[sides > 0].min() and (long > short + middle).mean() <= BROKEN:
-        return more > CLEARLY / 3
-    return more > max(CLEARLY, SURE / np.sqrt(n * (n - 1) / 6))
+        return bool(more > CLEARLY / 3)
+    return bool(more > max(CLEARLY, SURE / np.sqrt(n * (n - 1) / 6)))
 
 
 def _same_places(D: NDArray[Any]) -> bool:

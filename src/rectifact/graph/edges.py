@@ -41,7 +41,7 @@ def read_graph(
     --------
     >>> read_graph(pd.DataFrame({"source": ["a"], "target": ["b"]}))[1].tolist()
     ['a', 'b']
-    >>> read_graph(pd.DataFrame({"from": ["a"], "to": ["b"], "km": [9.0]}))[1].tolist()
+    >>> read_graph(pd.DataFrame({"from": ["a"], "to": ["b"], "weight": [9.0]}))[1].tolist()
     ['a', 'b']
     """
     if isinstance(X, str | PathLike):

@@ -86,7 +86,7 @@ def composed(table: pd.DataFrame, what: str = "node") -> tuple[pd.DataFrame, lis
     --------
     >>> found, said = composed(pd.DataFrame({0: ["M\u00fcller", "Ann"], 1: ["Ann", "Mu\u0308ller"]}))
     >>> found[1].tolist(), said
-    (['Ann', 'Müller'], ["1 name, such as 'Müller', has two Unicode spellings and is taken for one {what}"])
+    (['Ann', 'Müller'], ["1 name, such as 'Müller', has two Unicode spellings and is taken for one node"])
     """
     names = set(pd.unique(pd.concat([table[0], table[1]])))
     written: dict[str, list[str]] = {}

@@ -96,7 +96,8 @@ def _hidden(groups: int, columns: list[int], in_columns: int) -> str:
     return (
         f"There may be more: in {'columns' if len(numbers) > 1 else 'column'} {named} alone, {in_columns} groups stand "
         "apart, and columns that do not tell groups apart hide them. "
-        f"Compare with -k {in_columns} (n_clusters in Python), or leave out the other columns."
+        f"Keep {'these' if len(numbers) > 1 else 'it'} alone (on the command line by name, with --columns), or compare "
+        f"with -k {in_columns} (n_clusters in Python)."
     )
 
 
