@@ -223,7 +223,8 @@ def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     assert mean.startswith("The mean grade is ")
     assert "in v2 it is" in mean
     assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold.split("; ")[1].split(". In ")[0])
-    assert all("in v2 it is" in words for words in (by_gold, by_people))
+    assert ". In v2 it is" in by_gold
+    assert "in v2 it is" in by_people
     by_people = ["as people label", "v1, as people label", "v2, as people label"]
     assert names[:6] == ["all tasks", "v1", "v2", *by_people]
 
