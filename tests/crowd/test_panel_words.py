@@ -110,9 +110,11 @@ def test_a_judge_who_passes_with_a_bias_is_named_with_it(found):
     one = with_decisions(found, {"lax": PASSES})
     said = one.decision()[-2]
     assert "lax may replace people" not in said
-    assert "epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks" in said
+    allowed = "Epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks."
+    assert "may replace people (epsilon 0.2)" in said  # what that means is among the results
+    assert any(words.startswith(allowed) for words in one.words())
     assert "lax passes the test with a reservation" in said
-    (reserved,) = [words for words in one.words() if words.startswith("Reservations about judges that pass")]
+    (reserved,) = [words for words in one.words() if "Reservations about judges that pass" in words]
     assert "lax grades 0." in reserved
     assert "higher than people on average" in reserved or "too high on average" in reserved
     workers = one.workers().set_index("worker")
@@ -220,8 +222,9 @@ def test_the_first_chart_shows_groups_by_what_the_sentence_uses(found):
     assert by_people.startswith("As people label, ")
     assert mean.startswith("The mean grade is ")
     assert "in v2 it is" in mean
-    assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold.split("; ")[1])
-    assert all("in v2 it is" in words for words in (by_gold, by_people))
+    assert re.fullmatch(r"it is .* in v1 and .* in v2", by_gold.split("; ")[1].split(". In ")[0])
+    assert ". In v2 it is" in by_gold
+    assert "in v2 it is" in by_people
     by_people = ["as people label", "v1, as people label", "v2, as people label"]
     assert names[:6] == ["all tasks", "v1", "v2", *by_people]
 

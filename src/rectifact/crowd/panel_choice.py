@@ -108,7 +108,7 @@ def replacing(found: Any) -> str:
         return ""
     decisions = _by_quality(found.replacement)
     single = _as_one(decisions.drop(TOGETHER, errors="ignore"), found.pairs)
-    epsilon = _allowed(found.replacement.epsilon)
+    epsilon = f"(epsilon {found.replacement.epsilon:g})"
     by = {decision: single.index[single == decision].tolist() for decision in CAUTION}
     who = [JOINT] if decisions.get(TOGETHER) == MAY and not by[MAY] else _one_of_each(by[MAY], found.pairs)
     if len(who) > 1 and len(by[MAY]) == len(single):
@@ -145,17 +145,17 @@ def _as_one(decisions: "pd.Series[Any]", pairs: Any) -> "pd.Series[Any]":
 
 
 def _allowed(epsilon: float) -> str:
-    """What the test at this epsilon allows.
+    """What the test at this epsilon allows, in a sentence; empty if nothing.
 
     Examples
     --------
     >>> _allowed(0.2)
-    '(epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks)'
+    'Epsilon 0.2 allows a judge to do as well as a person on up to 20 points fewer of the tasks.'
     """
     if not epsilon:
-        return "(epsilon 0)"
+        return ""
     fewer = f"{100 * epsilon:g} {'point' if epsilon == 0.01 else 'points'} fewer"
-    return f"(epsilon {epsilon:g} allows a judge to do as well as a person on up to {fewer} of the tasks)"
+    return f"Epsilon {epsilon:g} allows a judge to do as well as a person on up to {fewer} of the tasks."
 
 
 def flaws(found: Any, judges: list[Any]) -> dict[Any, str]:
@@ -261,6 +261,7 @@ def reservation_words(found: Any) -> str:
     if test is None:
         return ""
     said = [
+        _allowed(test.epsilon),
         _reasons(test, RESERVED, "Reservations about judges that pass the test for replacing people"),
         _reasons(
             test, RULED_OUT, "Judges that are ruled out as a replacement for people, however many tasks are tested"

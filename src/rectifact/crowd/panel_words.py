@@ -110,7 +110,8 @@ def _rate_sentence(found: Any) -> str:
     )
     differences = found.rates.differences.dropna(subset="difference")
     if len(differences):
-        text += f"; {_difference_clause(_clearest(differences), found.rates, len(differences))}"
+        clause = _difference_clause(_clearest(differences), found.rates, len(differences))
+        text += f". {clause[0].upper()}{clause[1:]}"
         text += ", if these tasks are like the others after all" if is_selected(found) else ""
     return f"{text}."
 
