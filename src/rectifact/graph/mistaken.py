@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from rectifact.core.errors import FitWarning, InputError
 from rectifact.io.columns import WORDS, is_no_weight, word
-from rectifact.io.edge_columns import ENDS, SHARED, named_ends
+from rectifact.io.edge_columns import ENDS, named_ends
+from rectifact.io.listed import SHARED
 
 PLACES = {"x", "y", "z", "lat", "lon", "lng", "latitude", "longitude", "row", "column", "col"}
 """Names of columns that hold coordinates, whatever numbers they have in common."""
