@@ -186,7 +186,7 @@ def judge(
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     found = ranking_in_units(found, matrix.shift)
     (odd, *about), notes = others, {"values": values}
-    data = _about_data(*without_columns(matrix, spreads, odd), model)
+    data = _about_data(*without_columns(matrix, spreads, odd), model) or _about_data(matrix, spreads, model)
     warnings = [*[" ".join(about)] * bool(odd), *data, *_unknown(matrix, model), *_unstable(model)]
     notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
