@@ -339,7 +339,7 @@ def test_people_with_a_shorter_interval_are_shown_beside_gold_labels(run, files,
     assert found.people_on_gold == (wrong, len(compared))
     assert any(words.startswith("Use the interval by gold labels for the true share") for words in found.words())
     for rates, words in ((found.rates, by_gold), (found.by_people, by_people)):
-        assert f"in v2 it is {100 * rates.differences['difference'].iloc[0]:.1f} points higher" in words
+        assert f"n v2 it is {100 * rates.differences['difference'].iloc[0]:.1f} points higher" in words
     few.to_csv("few.csv", index=False)
     options = ("--humans", "people.csv", "--gold", "few.csv", "--by", "version", "--json")
     facts = json.loads(run("evaluate", "verdicts.csv", *options).out)
