@@ -7,6 +7,7 @@ docs/benchmarks/FAMILY.md``. It replaces the lines between two comments, ``begin
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from rectifact.bench.crowd_field import CROWDS, JUDGES
@@ -33,6 +34,18 @@ BRIEF = {  # of the mixtures
     "neurons, background": "neurons over a background",
     "TDT2 counts": "TDT2 news, word counts: NPMI",
     "TDT2 tf-idf": "TDT2 news, tf-idf: NPMI",
+}
+
+TIMED = {  # family, table, column of the sets, default and peers
+    "labels": ("crowd", "field", "set", "auto", ("crowd-kit DawidSkene", "crowd-kit GLAD", "crowd-kit MACE", "EBCC")),
+    "communities": (
+        *("graph", "communities", "data", "SymNMF"),
+        ("scikit-learn spectral, kmeans", "networkx Louvain", "leidenalg Leiden"),
+    ),
+    "Last.fm, four ranks": (
+        *("latent", "recommendation", "rank", "NMD"),
+        ("truncated SVD", "implicit ALS, alpha 10, regularization 10", "implicit LMF"),
+    ),
 }
 
 
@@ -434,6 +447,28 @@ def paper_selection(planted: pd.DataFrame, structureless: pd.DataFrame) -> str:
     return markdown(lines)
 
 
+def quality_table(rows: pd.DataFrame) -> str:
+    """Seconds that NMD and each peer need to the same quality."""
+    lines = [["peer", "goal", "reached", "peer, seconds", "NMD, seconds", "ratio"]]
+    for row in rows.itertuples():
+        seconds = (short(value) for value in (row.peer_s, row.NMD_s, row.ratio))
+        lines.append([row.peer, row.goal, short(row.reached), *seconds])
+    title = "2000 digits, rank 32: each peer runs 100 iterations, then NMD runs until it is as good"
+    return csv_table(f"Time to the same quality, {title}", lines)
+
+
+def ratios_table(families: dict[str, dict[str, pd.DataFrame]]) -> str:
+    """How much longer each peer takes than our default, over the data sets that both were given."""
+    lines = [["job", "peer", "data sets", "peer's time / ours, geometric mean", "least", "most"]]
+    for job, (family, table, sets, default, peers) in TIMED.items():
+        seconds = families[family][table].pivot_table(index=sets, columns="method", values="seconds")
+        for peer in peers:
+            ratios = (seconds[peer] / seconds[default]).dropna()
+            figures = float(np.exp(np.log(ratios).mean())), ratios.min(), ratios.max()
+            lines.append([job, peer, str(len(ratios)), *(short(value) for value in figures)])
+    return csv_table("Above 1, the peer is slower than our default; below 1, it is faster", lines)
+
+
 def digits(value: float, n: int = 2) -> str:
     """A number with two digits, and no more zeros than it needs; nothing for a gap."""
     if pd.isna(value):
@@ -537,6 +572,8 @@ def tables(root: Path) -> list[tuple[str, str, str]]:
         ("README.md", "mixtures", markdown(brief)),
         ("docs/benchmarks.rst", "reconstruction", rmse_table(latent["rmse against rank"])),
         ("docs/benchmarks.rst", "held-out", held_out_table(latent["held-out entries"])),
+        ("docs/benchmarks.rst", "quality", quality_table(latent["time to the same quality"])),
+        ("docs/benchmarks.rst", "ratios", ratios_table({"crowd": crowd, "latent": latent, "graph": graph})),
         ("docs/comparison.rst", "recall", recall_table(latent["recommendation"])),
         ("docs/comparison.rst", "accuracy", accuracy_table(latent["classification"])),
         ("docs/benchmarks.rst", "communities", communities_table(graph["communities"])),
