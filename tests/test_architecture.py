@@ -11,7 +11,7 @@ import rectifact
 
 ROOT = Path(rectifact.__file__).parent
 ORDER = ["core", "io", "kernels", "metrics", "datasets", "families", "selection", "anndata"]
-ORDER += ["model_shapes", "models", "report", "bench", "cli"]
+ORDER += ["model_shapes", "models", "topics", "report", "bench", "cli"]
 FAMILIES = {"crowd", "parts", "latent", "graph"}
 EXTRAS = ("torch", "cupy", "dask", "distributed", "jinja2", "umap", "matplotlib", "crowdkit", "polars", "sphinx")
 EXTRAS += ("anndata", "openpyxl", "networkx")
@@ -152,6 +152,7 @@ OTHERS = {
         "and_nmf_estimator",
         "purification_estimator",
         "documents",
+        "document_table",
         "stop_words",
         "languages",
         "incoherence",

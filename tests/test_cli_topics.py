@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 
 from rectifact import load_model
 from rectifact.cli import how_many
-from rectifact.cli.part_outputs import topics_of_documents
 from rectifact.models import load_saved
+from rectifact.parts.document_table import topics_of_documents
 from rectifact.parts.documents import count_known
 from rectifact.parts.unexplained import hardly_explained
 

@@ -11,8 +11,8 @@ latent    embed      report.embedding      the few dimensions of sparse data
 graph     cluster    report.clusters       communities in graphs
 ========  =========  ====================  ====================================
 
-The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, anndata, models, report, bench,
-cli. Each imports only from those before it.
+The layers, lowest first: core, io, kernels, metrics, datasets, the families, selection, anndata, models, topics,
+report, bench, cli. Each imports only from those before it.
 """
 
 from rectifact.cli import end_at_once, is_program
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
     from rectifact.report import write_report
+    from rectifact.topics import find_topics
 
 __version__ = "0.2.0"
 
@@ -57,6 +58,7 @@ __all__ = [
     "agreement",
     "alternative_annotator_test",
     "evaluate",
+    "find_topics",
     "held_out_score",
     "hide_entries",
     "load_model",
@@ -81,6 +83,7 @@ HOMES = {
     "metrics": (),
     "report": ("write_report",),
     "selection": (),
+    "topics": ("find_topics",),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""
 

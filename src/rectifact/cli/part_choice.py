@@ -1,13 +1,8 @@
-"""Numbers of parts: which are possible, why one was chosen, and what to do where none is stable."""
+"""Numbers of parts: why one was chosen, and what to do where none is stable."""
 
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
 
 from rectifact.cli.how_many import Found
-from rectifact.core.errors import InputError, count
-from rectifact.parts.base import are_few
 from rectifact.parts.how_many import RECURS
 from rectifact.parts.terms import Terms
 from rectifact.selection import Selection
@@ -16,22 +11,6 @@ from rectifact.selection.points import NOTHING
 
 ABOVE = "The most stable number"
 """How the sentence of a reason begins that names larger numbers."""
-
-
-def check_possible(how_many: int | range | str, shape: Any, terms: Terms) -> None:
-    """Refuse more parts than samples or features, of which some would be empty."""
-    most, names = min(shape), (terms.sample, terms.feature)
-    if isinstance(how_many, int) and how_many > most:
-        few = count(most, names[int(np.argmin(shape))])
-        raise InputError(
-            f"{how_many} {terms.part}s cannot be told apart in {few}.",
-            f"Give a number well below {most} with -k, or leave it out to let the data choose.",
-        )
-
-
-def halves_are_cheap(X: Any, model: Any) -> bool:
-    """Whether the diagnosis would fit halves of the samples: what it learns about each part is then shown with it."""
-    return are_few(X) and X.shape[0] >= 4 * len(model.components_)
 
 
 def in_terms(found: Found, terms: Terms, n_samples: int) -> Found:

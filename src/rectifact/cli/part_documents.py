@@ -16,15 +16,12 @@ from rectifact.parts.how_many import MOST
 from rectifact.parts.languages import other_language
 from rectifact.parts.near_copies import copied, near_copies
 from rectifact.parts.nearby_number import nearby_number
-from rectifact.parts.set_aside import Aside
+from rectifact.parts.set_aside import LANGUAGE, Aside
 from rectifact.parts.short_documents import OF_A_WORD, about_short, left_out
 from rectifact.parts.too_few import TOO_FEW
 from rectifact.parts.topics import repeated_texts
 from rectifact.parts.unexplained import hardly_explained, missing_subject
 from rectifact.parts.without_topic import WITHOUT_TOPIC, without_topic
-
-LANGUAGE = "language"
-"""Column of --weights."""
 
 
 def copies_first(matrix: Any, how_many: int | range | str) -> list[Finding] | None:
@@ -81,9 +78,7 @@ def odd_documents(
 def with_languages(shown: Shown, matrix: Any, aside: Aside | None) -> Shown:
     """The same with the rows of the table, and the language of each document, if some are not in that of most."""
     shown = replace(shown, rows=rows_of(matrix))
-    if aside is None or not aside.languages.astype(bool).any():
-        return shown
-    return replace(shown, about={**shown.about, LANGUAGE: aside.languages})
+    return shown if aside is None else replace(shown, about={**shown.about, **aside.columns})
 
 
 def is_foreign(shown: Shown) -> NDArray[np.bool_]:

@@ -13,12 +13,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from rectifact.cli.reading import names_in
-from rectifact.cli.tables import retitled, samples_table, save_arrays, write_samples, write_table
+from rectifact.cli.tables import retitled, save_arrays, write_samples, write_table
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError
 from rectifact.core.findings import Finding
 from rectifact.core.operand import operand
 from rectifact.io.all_rows import AllRows
+from rectifact.parts.document_table import document_table
 from rectifact.parts.documents import Corpus
 from rectifact.parts.terms import TOPICS, Terms
 from rectifact.parts.topics import (
@@ -211,13 +212,11 @@ class Shown:
     def write_weights(self, path: Path, title: str, as_shares: bool = False) -> None:
         """Write one row per sample: its weights or shares; for texts the share of each topic and the largest one.
 
-        Of a text, the share of its largest topic and its residual tell how sure that is, and ``clear`` sums them up.
-        A text of which the topics explain nothing has none: a share of next to nothing would be a large one.
+        See :func:`rectifact.parts.document_table.document_table`.
         """
         if self.terms == TOPICS:
-            shares = np.where(self.without[:, None], 0, self.shares())
-            table = topics_of_documents(shares.round(6), self.samples, title, self.known)
-            table = table.assign(**self.about, clear=self.clear)
+            title = "document" if title == "sample" else title
+            table = document_table(self.shares(), self.about, self.samples, title, self.known)
             write_table(table if self.rows is None else self.rows.put(table), path)
         else:
             write_samples(self.shares() if as_shares else self.W, self.samples, self.terms.part, path, title)
@@ -231,28 +230,6 @@ class Shown:
     def shares(self) -> NDArray[Any]:
         """Share of each part in each sample; each row sums to 1, or to 0 where a sample has no part."""
         return document_shares(self.W, self.components)
-
-
-def topics_of_documents(
-    shares: NDArray[Any], documents: Any, title: str, known: NDArray[Any] | None = None
-) -> pd.DataFrame:
-    """One row per document: name, number and share of its largest topic, share of known words, and of each topic.
-
-    Examples
-    --------
-    >>> topics_of_documents(np.array([[0.25, 0.75], [0.0, 0.0]]), ["a", "b"], "id")
-      id  largest_topic  largest_share  topic1  topic2
-    0  a              2           0.75    0.25    0.75
-    1  b           <NA>           0.00    0.00    0.00
-    """
-    table = samples_table(shares, documents, "topic", "document" if title == "sample" else title)
-    largest = pd.array(shares.argmax(axis=1) + 1, dtype="Int64")
-    largest[shares.sum(axis=1) <= 0] = pd.NA
-    table.insert(1, "largest_topic", largest)
-    table.insert(2, "largest_share", shares.max(axis=1))
-    if known is not None:
-        table.insert(3, "known_words", np.round(known, 4))
-    return table
 
 
 def rows_of(matrix: Any) -> AllRows | None:

@@ -15,7 +15,7 @@ from rectifact.cli.embed_outputs import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
-from rectifact.cli.part_choice import all_the_same, check_possible, halves_are_cheap, in_terms
+from rectifact.cli.part_choice import all_the_same, in_terms
 from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
@@ -31,7 +31,7 @@ from rectifact.io.partitions import holds_chunks
 from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
-from rectifact.parts.base import are_few, renumber
+from rectifact.parts.base import are_few
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import features_of_another_kind, stray_features
@@ -39,10 +39,11 @@ from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.samples import choose_norm
 from rectifact.parts.set_aside import set_aside
 from rectifact.parts.starts import STARTS
-from rectifact.parts.terms import PARTS, TOPICS, Terms
+from rectifact.parts.terms import PARTS, TOPICS, Terms, check_possible
 from rectifact.parts.too_few import too_few
 from rectifact.parts.topics import about_documents, explained_by
 from rectifact.selection.points import NOTHING
+from rectifact.topics import halves_are_cheap, number_by_share, suited_to_texts
 
 LIKELIHOODS = {"nonnegative": "non-negative least squares", "poisson": "Poisson likelihood"}
 METHODS: dict[str, type[ANDNMF] | type[PurificationNMF]] = {"and": ANDNMF, "purification": PurificationNMF}
@@ -133,11 +134,11 @@ def parts(
         image_shape = check_image_shape(image, matrix.X.shape[1])
         samples, names = numbered(matrix.rows, matrix.X.shape[0]), numbered(matrix.columns, matrix.X.shape[1])
         copies = copies_first(matrix, how_many)
-        with fitting(f"finding {terms.part}s", _suited(model, matrix, refine)) as caught:
+        with fitting(f"finding {terms.part}s", _suited(model, terms, refine)) as caught:
             X = _dense_chunks(matrix.X) if in_chunks else matrix.X
             telling = X if aside is None else X[aside.used]
             found = in_terms(fit_chosen(model, telling, how_many, seed), terms, int(telling.shape[0]))
-            W = _numbered(model := found.model, found.model.transform(X), terms)
+            W = _weights(model := found.model, X, terms)
         stability = stability or (terms == TOPICS and halves_are_cheap(telling, model))
         found = with_trust(found, telling, stability=stability, bootstrap=bootstrap, seed=seed)
         shown = with_languages(_shown(found, W, X, (samples, names), terms, top), matrix, aside)
@@ -164,13 +165,15 @@ def parts(
     outcome.write(saved, summary, **({} if in_chunks else {"findings": findings}))
 
 
-def _numbered(model: Any, W: Array, terms: Terms) -> Array:
-    """Weights of topics that are numbered by their share of the corpus; the fit leaves near ties in any order."""
-    if terms == PARTS or not model.resolved_.get("refine") or not isinstance(model.init, str):
-        return W
-    order = np.argsort(-W.sum(axis=0) * model.components_.sum(axis=1), kind="stable")
-    renumber(model, order)
-    return W[:, order]
+def _suited(model: Any, terms: Terms, refine: str | None) -> Any:
+    """The model as it suits texts, unless it was said how parts are refined."""
+    return suited_to_texts(model) if terms == TOPICS and refine is None and isinstance(model, ANDNMF) else model
+
+
+def _weights(model: Any, X: Array, terms: Terms) -> Array:
+    """Weights of the parts in the samples; topics are numbered by their share."""
+    W = model.transform(X)
+    return number_by_share(model, W) if terms == TOPICS else W
 
 
 def _show_table(shown: Shown, tables: tuple[Path | None, ...], in_files: bool, as_json: bool) -> None:
@@ -248,12 +251,6 @@ def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: t
         return []
     dropped = reading.names_in(source.drop)
     return stray_features(list(shown.names), dropped) or features_of_another_kind(matrix.X, list(shown.names), dropped)
-
-
-def _suited(model: Any, matrix: Any, refine: str | None) -> Any:
-    """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
-    chosen = isinstance(matrix, Corpus) and refine is None and isinstance(model, ANDNMF)
-    return model.set_params(refine="nonnegative") if chosen else model
 
 
 def _data(matrix: Any, samples: Any) -> dict[str, Any]:

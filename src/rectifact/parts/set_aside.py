@@ -15,6 +15,9 @@ from rectifact.parts.stop_words import languages_left_out
 from rectifact.parts.too_few import LEAST
 from rectifact.parts.topics import same_texts
 
+LANGUAGE = "language"
+"""Column of the table of documents."""
+
 MOST_FOREIGN = 0.2
 """Share of the documents up to which those in other languages are set aside: more of them have subjects of their own,
 and topics for these."""
@@ -45,6 +48,11 @@ class Aside:
     def used(self) -> NDArray[np.bool_]:
         """Documents that topics are found in."""
         return ~(self.short | self.repeated | self.foreign)
+
+    @property
+    def columns(self) -> dict[str, NDArray[np.str_]]:
+        """The language of each document, if some are not in that of most, as a column of the table of documents."""
+        return {LANGUAGE: self.languages} if self.languages.astype(bool).any() else {}
 
 
 def set_aside(corpus: Corpus) -> Aside:

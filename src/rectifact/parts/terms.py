@@ -2,9 +2,12 @@
 
 import re
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
-from rectifact.core.errors import count
+import numpy as np
+
+from rectifact.core.errors import InputError, count
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,22 @@ class Terms:
 
 PARTS = Terms()
 TOPICS = Terms("topic", "document", "word", "corpus")
+
+
+def check_possible(how_many: Any, shape: Any, terms: Terms) -> None:
+    """Refuse more parts than samples or features, of which some would be empty; several numbers are chosen from.
+
+    Examples
+    --------
+    >>> check_possible(8, (5, 20), TOPICS)
+    Traceback (most recent call last):
+    rectifact.core.errors.InputError: 8 topics cannot be told apart in 5 documents. Give a number well below 5, or ...
+    """
+    most, names = min(shape), (terms.sample, terms.feature)
+    if isinstance(how_many, Integral) and how_many > most:
+        few = count(most, names[int(np.argmin(shape))])
+        raise InputError(
+            f"{how_many} {terms.part}s cannot be told apart in {few}.",
+            f"Give a number well below {most}, or 'auto' to let the data choose.",
+            command=f"Give a number well below {most} with -k, or leave it out to let the data choose.",
+        )

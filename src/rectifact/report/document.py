@@ -26,6 +26,7 @@ from rectifact.report.labels import labels_report
 from rectifact.report.opening import labels_opening
 from rectifact.report.parts import parts_report
 from rectifact.selection import Selection
+from rectifact.topics import Topics
 
 
 def report_of(
@@ -43,8 +44,9 @@ def report_of(
 
     Parameters
     ----------
-    model : estimator, Selection or SavedModel
-        A fitted estimator, a choice of :func:`rectifact.selection.select`, which the report shows as well, or a
+    model : estimator, Selection, Topics or SavedModel
+        A fitted estimator, a choice of :func:`rectifact.selection.select`, which the report shows as well, what
+        :func:`rectifact.find_topics` returns, or a
         :class:`rectifact.models.SavedModel` that has its data and names as well.
     needed : Needed, default None
         Answers that are needed, from :meth:`rectifact.DawidSkene.labels_needed`, to show in the report on labels
@@ -77,7 +79,7 @@ def report_of(
     >>> [section.title for section in report.sections]
     ['Overview', 'Workers', 'Tasks', 'Calibration', 'Diagnosis', 'Worker graph', 'What to label next']
     """
-    model = _with_data(model, {}) if isinstance(model, Selection) else model
+    model = _with_data(model, {}) if isinstance(model, Selection | Topics) else model
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
@@ -111,9 +113,10 @@ def write_report(
 
     Parameters
     ----------
-    what : fitted estimator, Selection, SavedModel, Report, or a list of these; or an Evaluation
+    what : fitted estimator, Selection, Topics, SavedModel, Report, or a list of these; or an Evaluation
         Several in a list become one page. An evaluation comes from :func:`rectifact.evaluate`, a selection from
-        :func:`rectifact.selection.select`: the report says how the number was chosen.
+        :func:`rectifact.selection.select`: the report says how the number was chosen. Topics come from
+        :func:`rectifact.find_topics`.
     path : str or Path
         Where to write: ``.html``.
     X : array or sparse array of shape (n_samples, n_features), optional
@@ -150,7 +153,7 @@ def write_report(
     given |= {"texts": texts, "groups": groups}
     given = {name: value for name, value in given.items() if value is not None}
     several = isinstance(what, Sequence)
-    if given and (several or isinstance(what, Report | SavedModel | Evaluation)):
+    if given and (several or isinstance(what, Report | SavedModel | Topics | Evaluation)):
         raise InputError(
             f"{next(iter(given))} belongs to one fitted estimator.", "Leave it out, or wrap each model in a SavedModel."
         )
@@ -167,4 +170,6 @@ def write_report(
 def _with_data(model: Any, given: dict[str, Any]) -> Any:
     if isinstance(model, Selection):
         return SavedModel(model.estimator, selection=model, **given)
+    if isinstance(model, Topics):
+        return model.saved()
     return SavedModel(model, **given) if given else model

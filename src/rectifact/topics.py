@@ -1,0 +1,216 @@
+"""Topics of a list of texts, found as ``rectifact parts`` finds them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rectifact.core.arrays import Array
+from rectifact.core.errors import InputError, count
+from rectifact.io.matrices import numbered
+from rectifact.models import SavedModel, save_model
+from rectifact.parts import ANDNMF
+from rectifact.parts.base import are_few, renumber
+from rectifact.parts.document_table import document_table
+from rectifact.parts.documents import Corpus, count_known, count_words
+from rectifact.parts.set_aside import Aside, set_aside
+from rectifact.parts.terms import TOPICS, check_possible
+from rectifact.parts.topics import about_documents, document_shares, topic_table
+from rectifact.parts.vocabulary import Weighting
+from rectifact.parts.word_limits import USUAL_MIN_DF
+from rectifact.selection import Selection, assess, select
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topics:
+    """The topics of a corpus, which :func:`find_topics` returns; :func:`rectifact.write_report` takes it.
+
+    .. versionadded:: 0.2
+
+    Attributes
+    ----------
+    model : ANDNMF
+        Fitted to the documents that were not set aside. Topics are numbered by their share of the corpus.
+    corpus : Corpus
+        The words of all documents.
+    ids : array of shape (n_documents,)
+    aside : Aside
+        Which documents were not used to find topics, and why.
+    selection : Selection or None
+        How the number of topics was chosen, if it was not given.
+    """
+
+    model: ANDNMF
+    corpus: Corpus
+    ids: NDArray[Any]
+    aside: Aside
+    selection: Selection | None = None
+
+    def __repr__(self) -> str:
+        """Sizes of the corpus and number of topics."""
+        return f"Topics({TOPICS.sizes(self.corpus.X.shape, len(self.model.components_))})"
+
+    def table(self, *, n_words: int = 10, n_examples: int = 3) -> pd.DataFrame:
+        """One row per topic, as :func:`rectifact.parts.topics.topic_table` returns it.
+
+        It has the share of each topic, its documents, coherence, stability where it is known, words and examples.
+        """
+        return topic_table(self.model, self.corpus, n_words=n_words, n_examples=n_examples)
+
+    def documents(self, texts: Sequence[str] | None = None, *, ids: Sequence[Any] | None = None) -> pd.DataFrame:
+        """One row per document of the corpus, or of further ``texts``, as the command's ``--weights`` writes it.
+
+        Parameters
+        ----------
+        texts : list of str, optional
+            Further documents, whose words are counted as those of the corpus.
+        ids : sequence of shape (n_documents,), optional
+            Their names; numbers from 1 by default.
+
+        Returns
+        -------
+        DataFrame
+            ``document``; ``largest_topic``, missing where a document has none, and ``largest_share``; for further
+            documents ``known_words``, the share of their words that the corpus had; the share of each topic, which add
+            up to 1; the number of different ``words`` that count; ``residual``, what the topics leave, from 0 to 1; the
+            ``language`` if some are in another one than most; and ``clear``, whether it is clearly about its largest
+            topic.
+        """
+        if texts is None and ids is not None:
+            raise InputError("ids are the names of further texts, which are not given.", "Give texts, or leave it out.")
+        corpus = self.corpus if texts is None else self._counted(texts)
+        names = self.ids if texts is None else _named(ids, corpus)
+        W = np.asarray(self.model.transform(corpus.X))
+        about = about_documents(self.model, corpus.X, W) | (self.aside.columns if texts is None else {})
+        return document_table(document_shares(W, self.model.components_), about, names, known=corpus.known)
+
+    def transform(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Weights of the topics in further texts, as ``transform`` of the model returns them for counted words."""
+        return np.asarray(self.model.transform(self._counted(texts).X))
+
+    def saved(self) -> SavedModel:
+        """The model with all that its report shows."""
+        corpus, texts = self.corpus, np.array(self.corpus.texts, dtype=np.str_)
+        known: dict[str, Any] = {"texts": texts, "vocabulary": corpus.vocabulary, "selection": self.selection}
+        return SavedModel(self.model, corpus.X, corpus.columns, self.ids.astype(str), **known)
+
+    def save(self, path: str | Path) -> None:
+        """Save the model with the vocabulary and the beginnings of the texts, as the command's ``--save`` does."""
+        save_model(**vars(self.saved()), path=path)
+
+    def _counted(self, texts: Sequence[str]) -> Corpus:
+        vocabulary: Any = self.corpus.vocabulary
+        return count_known(texts, vocabulary)
+
+
+def find_topics(
+    texts: Sequence[str],
+    n_topics: int | Sequence[int] | str = "auto",
+    *,
+    ids: Sequence[Any] | None = None,
+    min_df: float = USUAL_MIN_DF,
+    max_df: float = 0.5,
+    max_words: int = 20_000,
+    stop_words: str | None = "english",
+    ngrams: int = 1,
+    weighting: Weighting = "log",
+    keep_markup: bool = False,
+    random_state: int = 0,
+) -> Topics:
+    """Find the topics of texts; the same ones as ``rectifact parts`` finds in a file of them.
+
+    Documents that are too short, repeat another one, or are among a few in another language, do not take part in
+    finding topics and their number. They get topics afterwards, or none.
+
+    .. versionadded:: 0.2
+
+    Parameters
+    ----------
+    texts : list of str
+        The documents; a column of a table of pandas, too.
+    n_topics : int, sequence of int or "auto", default "auto"
+        How many topics: a number, several such as ``range(2, 31)`` to choose from, or ``"auto"`` to choose.
+    ids : sequence of shape (n_documents,), optional
+        Names of the documents; numbers from 1 by default.
+    min_df, max_df, max_words, stop_words, ngrams, weighting, keep_markup
+        Which words count, and how, as in :func:`rectifact.parts.documents.count_words`; ``weighting`` is ``"log"`` by
+        default.
+    random_state : int, default 0
+        Seed, the ``--seed`` of the command.
+
+    Returns
+    -------
+    Topics
+
+    Examples
+    --------
+    >>> from rectifact import find_topics
+    >>> texts = ["red apple pie", "apple pie", "fast car", "car race fast", "fast race", "pie apple"]
+    >>> topics = find_topics(texts, 2)
+    >>> [sorted(words) for words in topics.table()["words"]]
+    [['car', 'fast', 'race'], ['apple', 'pie']]
+    >>> topics.documents(["a pie", "a race"])["largest_topic"].tolist()
+    [2, 1]
+    """
+    counting: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
+    counting |= {"stop_words": stop_words, "weighting": weighting, "keep_markup": keep_markup}
+    numbers, corpus = _numbers(n_topics), count_words(texts, **counting)
+    names, aside = _named(ids, corpus), set_aside(corpus)
+    X = corpus.X[aside.used]
+    check_possible(numbers, X.shape, TOPICS)
+    model, selection = suited_to_texts(ANDNMF(1, random_state=random_state)), None
+    if isinstance(numbers, int):
+        model.set_params(n_components=numbers).fit(X)
+    else:
+        selection = select(model, X, numbers, random_state=random_state)
+        model, told = selection.estimator, TOPICS.put(selection.reason)
+        selection = replace(selection, reason=told, measure=TOPICS.put(selection.measure))
+    number_by_share(model, model.transform(corpus.X))
+    if not hasattr(model, "stability_") and halves_are_cheap(X, model):
+        assess(model, X, random_state=random_state)
+    return Topics(model, corpus, names, aside, selection)
+
+
+def suited_to_texts(model: ANDNMF) -> ANDNMF:
+    """The model as it suits texts: least squares gives more coherent topics than a Poisson likelihood."""
+    return model.set_params(refine="nonnegative")
+
+
+def number_by_share(model: Any, W: Array) -> Array:
+    """Number topics by their share of the corpus, and return its weights so; the fit leaves near ties in any order."""
+    if not model.resolved_.get("refine") or not isinstance(model.init, str):
+        return W
+    order = np.argsort(-W.sum(axis=0) * model.components_.sum(axis=1), kind="stable")
+    renumber(model, order)
+    return W[:, order]
+
+
+def halves_are_cheap(X: Any, model: Any) -> bool:
+    """Whether the diagnosis would fit halves of the samples: what it learns about each part is then shown with it."""
+    return are_few(X) and X.shape[0] >= 4 * len(model.components_)
+
+
+def _numbers(n_topics: Any) -> int | list[int] | str:
+    """A number of topics, or several to choose from."""
+    if isinstance(n_topics, str) and n_topics == "auto":
+        return n_topics
+    one = isinstance(n_topics, Integral)
+    numbers = [n_topics] if one else list(n_topics) if np.ndim(n_topics) == 1 else []
+    if not numbers or not all(isinstance(k, Integral) and int(k) >= 1 for k in numbers):
+        what = f"n_topics={n_topics!r} is neither a number from 1 on, nor several such as range(2, 31), nor 'auto'."
+        raise InputError(what, "Give one of them.")
+    return int(numbers[0]) if one else [int(k) for k in numbers]
+
+
+def _named(ids: Sequence[Any] | None, corpus: Corpus) -> NDArray[Any]:
+    n = corpus.X.shape[0]
+    names = np.asarray(numbered(None if ids is None else list(ids), n))
+    if names.shape != (n,):
+        what = f"There are {count(len(names), 'name')} in ids for {count(n, 'document')}."
+        raise InputError(what, "Give one for each document.")
+    return names
