@@ -336,7 +336,9 @@ def listing(names: Sequence[str]) -> str:
     'age,"net, monthly"' '"5"" and more, net"'
     """
     written = [name.replace('"', '""') if "," in name or name.startswith('"') else "" for name in names]
-    return quoted(",".join(f'"{as_field}"' if as_field else name for name, as_field in zip(names, written, strict=True)))
+    return quoted(
+        ",".join(f'"{as_field}"' if as_field else name for name, as_field in zip(names, written, strict=True))
+    )
 
 
 class Undecided(InputError):
