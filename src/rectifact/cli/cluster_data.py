@@ -109,8 +109,8 @@ def _placed(found: Input, source: Reading) -> Given:
 def _edges_of(graph: Any) -> tuple[Any, Any, Any]:
     """The edges of a graph of networkx as a list, which begins with a loop for each node, as some may have no edge."""
     nodes, edges = list(graph.nodes), list(graph.edges(data="weight", default=1.0))
-    ends = [np.array([*nodes, *(edge[side] for edge in edges)], dtype=object) for side in (0, 1)]
-    return *ends, np.array([*[0.0] * len(nodes), *(edge[2] for edge in edges)], dtype=float)
+    start, end = (np.array([*nodes, *(edge[side] for edge in edges)], dtype=object) for side in (0, 1))
+    return start, end, np.array([*[0.0] * len(nodes), *(edge[2] for edge in edges)], dtype=float)
 
 
 def _check_not_distances(X: Any, weight: str, path: Path) -> None:

@@ -176,9 +176,8 @@ def _found(source: Reading, data: Path, saved: SavedModel) -> Input:
         [] if source.graph or source.columns or saved.features is None else [str(name) for name in saved.features]
     )
     try:
-        return source.read(
-            data, "cluster", unsaid=(f"; {TWO_KINDS}",)
-        )  # new nodes on one side, known ones on the other
+        # new nodes are on one side, known ones on the other
+        return source.read(data, "cluster", unsaid=(f"; {TWO_KINDS}",))
     except InputError:
         listed = ",".join('"' + name.replace('"', '""') + '"' for name in features)
         if not 0 < len(listed) < LONGEST:

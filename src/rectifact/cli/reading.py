@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -247,10 +248,7 @@ class Reading:
         if self.keep and found.rows is None:
             what = f"--keep takes columns of a table of texts, and {str(path)!r} is not one."
             raise InputError(what, "Leave it out, or name the column of texts with --text-column.")
-        said = found.said
-        for words in unsaid:
-            said = said.replace(words, "")
-        say(said)
+        say(reduce(lambda said, words: said.replace(words, ""), unsaid, found.said))
         return found
 
     def _holds_texts(self, path: Path) -> bool:

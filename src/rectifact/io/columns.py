@@ -328,17 +328,8 @@ def quoted(name: str) -> str:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Names of columns as an option takes them.
-
-    Examples
-    --------
-    >>> print(listing(["age", "net, monthly"]), listing(['5" and more, net']))
-    'age,"net, monthly"' '"5"" and more, net"'
-    """
-    written = [name.replace('"', '""') if "," in name or name.startswith('"') else "" for name in names]
-    return quoted(
-        ",".join(f'"{as_field}"' if as_field else name for name, as_field in zip(names, written, strict=True))
-    )
+    """Names of columns as an option takes them."""
+    return quoted(",".join('"' + name.replace('"', '""') + '"' if set(',"') & set(name) else name for name in names))
 
 
 class Undecided(InputError):
