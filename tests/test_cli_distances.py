@@ -9,6 +9,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
 from rectifact import SymNMF
+from rectifact.cli.cluster_data import read_given
+from rectifact.cli.reading import Reading
 from rectifact.core.errors import FitWarning
 from rectifact.graph.distances import like_distances, points_of
 
@@ -65,6 +67,31 @@ def test_roads_of_which_only_some_are_listed_are_joined_by_the_shortest_path(run
     run(*given)  # a sparse graph is taken at its word
     assert "between others, the shortest path counts" in run(*given, "--values", "distance").err
     assert found(tmp_path / "c.csv") == 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "list", "gml"])
+def test_what_counts_where_both_directions_differ_is_said(ending, run, tmp_path):
+    """Half of the pairs are listed both ways, the way back a little longer: sums would tear their nodes apart."""
+    longer = APART * np.where(np.tri(45) > 0, 1.01, 1)
+    both = (np.add.outer(np.arange(45), np.arange(45)) % 2 == 0) | (np.tri(45) == 0)
+    path, (i, j) = tmp_path / f"towns.{ending.replace('list', 'csv')}", np.nonzero(both & (APART > 0))
+    if ending == "csv":
+        pd.DataFrame(longer, NAMES, NAMES).to_csv(path)
+    elif ending == "list":
+        names = np.array(NAMES)
+        pd.DataFrame({"from": names[i], "to": names[j], "km": longer[i, j]}).to_csv(path, index=False)
+    else:
+        networkx = pytest.importorskip("networkx")
+        graph = networkx.DiGraph()
+        graph.add_nodes_from(NAMES)
+        graph.add_weighted_edges_from((NAMES[a], NAMES[b], float(longer[a, b])) for a, b in zip(i, j, strict=True))
+        networkx.write_gml(graph, path)
+    said = run("cluster", "--graph", path, "--values", "distance", "-k", 3, "-o", tmp_path / "c.csv").err
+    mean, shortest = "where both directions differ, their mean counts", "listed more than once, the shortest counts"
+    assert (mean if ending == "csv" else shortest) in said
+    assert "are added" not in said
+    saved = read_given(Reading(graph=True), path, "distance")
+    assert abs(squareform(pdist(saved.X)) - APART).max() < 0.02 * APART.max()
 
 
 def test_new_nodes_are_not_placed_among_distances(run, tmp_path):

@@ -142,6 +142,36 @@ def test_points_in_any_order_of_columns(tmp_path, run):
     assert "are those of points" in said.err
 
 
+def test_new_nodes_next_to_known_groups(saved, tmp_path, run):
+    """The groups of the new nodes alone count, whatever else the file of groups has."""
+    new = pd.DataFrame([(f"n{i}", f"p{i + 10 * (i > 3):02d}") for i in range(8)], columns=["a", "b"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    sides = [*["left"] * 3, *["right"] * 5]
+    groups = pd.DataFrame({"who": [*new["a"], "p01", "p20"], "side": [*sides, "left", "right"]})
+    groups.to_csv(tmp_path / "groups.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "new.csv", "--model", saved, "-o", tmp_path / "out.csv", "--json")
+    said = run(*given, "--truth", f"{tmp_path / 'groups.csv'}:side")
+    assert "accuracy of 88% if each cluster stands for one group (8 new nodes)." in said.err
+    assert "1 of 8 new nodes disagrees with its known group: n3 ('right' among 'left')." in said.err
+    assert json.loads(said.out)["truth"]["disagree"] == ["n3"]
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert table["known_group"].tolist() == sides
+    assert table["agrees"].tolist() == [i != 3 for i in range(8)]
+    assert "does not name a column of" in run(*given, "--truth", f"{tmp_path / 'groups.csv'}:team", expect=2).err
+
+
+def test_new_points_next_to_a_column_of_their_own(tmp_path, run):
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.normal(c, 0.5, (40, 2)) for c in ([0, 0], [9, 9])])
+    table = pd.DataFrame(points, columns=["x", "y"]).assign(id=[f"c{i}" for i in range(80)])
+    table.to_csv(tmp_path / "p.csv", index=False)
+    run("cluster", tmp_path / "p.csv", "-k", 2, "-o", tmp_path / "c.csv", "--save", tmp_path / "p.rfx")
+    table.iloc[30:50].assign(size=[1] * 10 + [2] * 10).to_csv(tmp_path / "new.csv", index=False)
+    given = ("cluster", tmp_path / "new.csv", "--model", tmp_path / "p.rfx", "-o", tmp_path / "out.csv")
+    assert "no new point disagrees with its known group" in run(*given, "--truth", "size").err
+    assert pd.read_csv(tmp_path / "out.csv")["known_group"].tolist() == [1] * 10 + [2] * 10
+
+
 def test_known_groups_are_matched_by_name(saved, tmp_path, run):
     groups = pd.DataFrame({"who": [f"p{i:02d}" for i in range(23, -1, -1)]})
     groups["side"] = ["right" if int(name[1:]) >= 12 else "left" for name in groups["who"]]

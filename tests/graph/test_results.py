@@ -173,6 +173,18 @@ def test_findings_say_what_is_wrong() -> None:
     assert first.command.endswith("smaller -k.")
 
 
+@pytest.mark.parametrize(("beyond_chance", "n_other"), [(True, 14), (None, 14), (False, 14), (True, 3)])
+def test_clusters_that_are_not_found_again_may_be_too_few(beyond_chance, n_other) -> None:
+    """Four clusters that divide fourteen communities come out differently each time; so do those of a random graph."""
+    other = Division(n_other, 0.448, 4, 0.351, 0.3)
+    sizes, stability = np.full(4, 125), np.array([0.56, 0.5, 0.45, 0.2])
+    found = diagnose(sizes, None, stability, 0.351, other, 1, "node", beyond_chance=beyond_chance)
+    named = beyond_chance is True and n_other == 14
+    assert ("another division has a higher modularity" in [each.finding for each in found]) == named
+    words = "compare with 14 clusters and with fewer." if named else "compare with a smaller -k."
+    assert found[0].command == f"Do not rely on them, and {words}"
+
+
 def test_small_clusters_and_empty_ones_are_named() -> None:
     found = diagnose(np.array([5, 1, 1, 0]), None, None, 0.4, None, 1, "node")
     assert [each.finding for each in found] == ["2 clusters of a single node", "1 cluster without nodes"]

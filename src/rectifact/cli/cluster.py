@@ -191,7 +191,7 @@ def cluster(
     source.check(in_chunks=False)
     if known is not None:
         options.check_known(context, USED, "clusters", "nodes or points")
-        apply_saved(known, source, place, out, outcome, ignore_case)
+        apply_saved(known, source, place, out, outcome, ignore_case, truth)
         return
     given = read_given(source, place, values)
     if ignore_case:
@@ -210,7 +210,7 @@ def cluster(
     model.set_params(values=weights, min_component=min_component, reassign=reassign)
     model.set_params(random_state=seed, checkpoint=checkpoint, resume=resume, n_init=n_init, solver=solver)
     with fitting("clustering", model) as caught:
-        found = fit_chosen(model, X, how_many, seed)
+        found = fit_chosen(model, X, how_many, seed).with_names(given.columns)
     found = with_trust(found, X, stability=stability, bootstrap=bootstrap, seed=seed)
     model = found.model
     _say_units(model, given.columns)

@@ -10,10 +10,11 @@ from rectifact.cli.reading import Reading
 from rectifact.cli.terminal import say
 from rectifact.core.errors import InputError, count
 from rectifact.graph import from_edges, from_networkx
-from rectifact.graph.distances import known_distances, like_distances, listed_distances, points_of
+from rectifact.graph.distances import differ_by_direction, known_distances, like_distances, listed_distances, points_of
 from rectifact.graph.spelling import without_case
 from rectifact.io.columns import quoted
 from rectifact.io.edge_columns import may_be_far, sounds_far
+from rectifact.io.graphs import ADDED
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
 
@@ -57,7 +58,7 @@ def read_given(source: Reading, path: Path, values: str | None) -> Given:
     Distances become points that are as far apart; where nobody says what weights are, those that look like distances
     are asked about.
     """
-    found = source.read(path, "cluster")
+    found = source.read(path, "cluster", unsaid=ADDED if values == "distance" else ())
     if values == "distance":
         return _placed(found, source)
     if found.graph is not None:
@@ -92,14 +93,24 @@ def _placed(found: Input, source: Reading) -> Given:
     if matrix is not None:
         _check_square(matrix.X)
         D, names = known_distances(matrix.X), numbered(matrix.rows, matrix.X.shape[0])
-    elif found.edges is not None:
-        D, names = listed_distances(*found.edges)
+        twice = "; where both directions differ, their mean counts" if differ_by_direction(matrix.X) else ""
     else:
-        D, names = from_networkx(found.graph)
+        start, target, apart = found.edges or _edges_of(found.graph)
+        D, names = listed_distances(start, target, apart)
+        repeated = int((np.asarray(start) != np.asarray(target)).sum()) > D.nnz // 2
+        twice = "; of a pair that is listed more than once, the shortest counts" if repeated else ""
     points, named = points_of(D), matrix is None or matrix.rows is not None
     paths = "" if D.nnz == len(names) * (len(names) - 1) else "; between others, the shortest path counts"
-    say(f"Distances of {D.nnz // 2:,} pairs: {count(len(names), 'node')} are clustered as points so far apart{paths}.")
+    far = f"{count(len(names), 'node')} are clustered as points so far apart"
+    say(f"Distances of {D.nnz // 2:,} pairs: {far}{twice}{paths}.")
     return Given(points, names, what="point", named=named)
+
+
+def _edges_of(graph: Any) -> tuple[Any, Any, Any]:
+    """The edges of a graph of networkx as a list, which begins with a loop for each node, as some may have no edge."""
+    nodes, edges = list(graph.nodes), list(graph.edges(data="weight", default=1.0))
+    start, end = (np.array([*nodes, *(edge[side] for edge in edges)], dtype=object) for side in (0, 1))
+    return start, end, np.array([*[0.0] * len(nodes), *(edge[2] for edge in edges)], dtype=float)
 
 
 def _check_not_distances(X: Any, weight: str, path: Path) -> None:

@@ -27,7 +27,7 @@ def node_table(
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
     leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
     leading |= {} if roles is None else {name: roles[name] for name in ROLES}
-    leading |= {} if compared is None else _groups(compared)
+    leading |= {} if compared is None else group_columns(compared)
     for name in {"next_cluster", "bridge_to"} & set(leading):
         following = pd.Series(leading[name] + 1, dtype="Int64")
         leading[name] = following.mask(following == 0)
@@ -40,7 +40,7 @@ def node_table(
     return table
 
 
-def _groups(compared: Comparison) -> dict[str, Any]:
+def group_columns(compared: Comparison) -> dict[str, Any]:
     """The known group of each node, the one that its cluster stands for, and whether they agree; gaps if unknown."""
     same = pd.array(np.where(compared.known == compared.stands_for, True, False), dtype="boolean")
     same[pd.isna(compared.known) | (len(compared.table) == 1)] = pd.NA

@@ -4,9 +4,9 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -115,6 +115,10 @@ class Found:
             known["selection"] |= {"reason": self.selection.reason, "sure": self.selection.sure}
             known["selection"] |= {"measure": self.selection.measure}
         return known
+
+    def with_names(self, columns: Sequence[Any] | None) -> "Found":
+        """The same with the names of columns in the reason."""
+        return self if self.selection is None else replace(self, selection=self.selection.with_names(columns))
 
     def say_choice(self) -> None:
         """Show the numbers that were tried, and why one was chosen."""

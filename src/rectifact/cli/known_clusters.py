@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rectifact.cli.cluster_data import ONLY_NODES
-from rectifact.cli.cluster_outputs import say_elsewhere
+from rectifact.cli.cluster_data import ONLY_NODES, Given
+from rectifact.cli.cluster_outputs import compare, read_truth, say_comparison, say_elsewhere
+from rectifact.cli.cluster_table import RESERVED, group_columns
 from rectifact.cli.known_parts import aligned
 from rectifact.cli.outcome import Outcome
 from rectifact.cli.reading import READING, Reading
@@ -27,7 +28,7 @@ from rectifact.io.matrices import numbered
 from rectifact.io.spelling import spelling_of
 from rectifact.models import SavedModel, load_saved
 
-USED = ("data", "known", "out", "as_json", "ignore_case", *READING)
+USED = ("data", "known", "out", "as_json", "ignore_case", "truth", *READING)
 """Parameters of the command that have an effect with ``--model``."""
 
 LONGEST = 200
@@ -35,7 +36,13 @@ LONGEST = 200
 
 
 def apply_saved(
-    path: Path, source: Reading, data: Path, out: Path, outcome: Outcome, ignore_case: bool = False
+    path: Path,
+    source: Reading,
+    data: Path,
+    out: Path,
+    outcome: Outcome,
+    ignore_case: bool = False,
+    truth: str | None = None,
 ) -> None:
     """Write the cluster of each new node or point, by its edges to the nodes of the model or its nearest points."""
     saved = load_saved(path)
@@ -53,38 +60,55 @@ def apply_saved(
         raise InputError(f"The clusters of {str(path)!r} are those of {of}.", remedy)
     if points and ignore_case:
         raise InputError(ONLY_NODES, "Leave it out for points.")
-    names, title, X, new = _read(source, data, saved, path, ignore_case)
-    membership = np.asarray(model.predict_membership(X), dtype=float)
-    labels = np.asarray(model.predict(X))
-    shares = None if points else shares_of_new(model, X, labels)
-    table = _table(names, title, labels, membership, new)
-    last, more = ("distance", model._distances(X, labels)) if shares is None else ("share_inside", shares.own)
-    table.insert(list(table.columns).index("membership1"), last, more)
+    given, new = _read(source, data, saved, path, ignore_case)
+    groups = None if truth is None else read_truth(truth, data, given, ignore_case, source.sheet)
+    membership = np.asarray(model.predict_membership(given.X), dtype=float)
+    labels = np.asarray(model.predict(given.X))
+    shares = None if points else shares_of_new(model, given.X, labels)
+    compared = None if groups is None else compare(labels, groups.values)
+    table = _table(given.names, given.title, labels, membership, new)
+    last, more = ("distance", model._distances(given.X, labels)) if shares is None else ("share_inside", shares.own)
+    beside = {last: more} | ({} if compared is None else group_columns(compared))
+    for name, values in beside.items():
+        table.insert(list(table.columns).index("membership1"), name, values)
     write_table(table, out)
-    placed = int((table["cluster"] > 0).sum())
-    what = "point" if points else "node"
-    say(
-        f"{placed:,} of {count(len(table), f'new {what}')} placed in the {count(model.n_clusters, 'cluster')} of "
-        f"{str(path)!r}, which stay as they are."
-    )
-    without = table[title][table["cluster"] < 0].astype(str).tolist()
-    if without:
-        why = "far from all points" if points else "without edges to a node in a cluster"
-        say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {_such(without)}.")
-    far = table[title][table["distance"] > FAR].astype(str).tolist() if points else []
-    if points:
-        _say_far(far, saved, X)
+    _say_placed(table, given, saved, path)
     if shares is not None:
-        say_elsewhere(pd.DataFrame({"node": names, "cluster": labels}), shares, "new node", "moved" in model.resolved_)
+        own = pd.DataFrame({"node": given.names, "cluster": labels})
+        say_elsewhere(own, shares, "new node", "moved" in model.resolved_)
     if new is not None and new.unused():
         say(f"Note: {new.unused()} Edges among new nodes are not used: check the spelling, or fit all edges again.")
+    names = list(map(str, given.names))
+    if compared is not None:
+        say_comparison(compared, names, f"new {given.what}")
     if outcome.as_json:
-        sizes = np.bincount(table["cluster"][table["cluster"] > 0] - 1, minlength=model.n_clusters).tolist()
-        summary = {f"new_{what}s": len(table), "clusters": model.n_clusters, "sizes": sizes}
-        summary |= {"in_no_cluster": len(table) - placed}
-        summary |= {"far": len(far)} if points else {}
-        summary |= {} if new is None else {"unused_edges": int(new.unknown.sum()) // 2}
-        show_plain(as_json(summary))
+        summary = _summary(table, given.what, model.n_clusters, new)
+        show_plain(as_json(summary | ({} if compared is None else {"truth": compared.summary(names)})))
+
+
+def _say_placed(table: pd.DataFrame, given: Given, saved: SavedModel, path: Path) -> None:
+    """Say how many new nodes or points have a cluster, and name those without one and those far from all."""
+    what, placed = given.what, int((table["cluster"] > 0).sum())
+    say(
+        f"{placed:,} of {count(len(table), f'new {what}')} placed in the "
+        f"{count(saved.model.n_clusters, 'cluster')} of {str(path)!r}, which stay as they are."
+    )
+    without = table[given.title][table["cluster"] < 0].astype(str).tolist()
+    if without:
+        why = "far from all points" if what == "point" else "without edges to a node in a cluster"
+        say(f"Note: {count(len(without), f'new {what}')} in no cluster (-1), {why}: {_such(without)}.")
+    if what == "point":
+        _say_far(table[given.title][table["distance"] > FAR].astype(str).tolist(), saved, given.X)
+
+
+def _summary(table: pd.DataFrame, what: str, n_clusters: int, new: NewNodes | None) -> dict[str, Any]:
+    """Plain values for ``--json``."""
+    inside = table["cluster"][table["cluster"] > 0]
+    sizes = np.bincount(inside - 1, minlength=n_clusters).tolist()
+    summary = {f"new_{what}s": len(table), "clusters": n_clusters, "sizes": sizes}
+    summary |= {"in_no_cluster": len(table) - len(inside)}
+    summary |= {"far": int((table["distance"] > FAR).sum())} if what == "point" else {}
+    return summary | ({} if new is None else {"unused_edges": int(new.unknown.sum()) // 2})
 
 
 def _such(names: list[str]) -> str:
@@ -108,8 +132,8 @@ def _say_far(far: list[str], saved: SavedModel, X: Any) -> None:
 
 def _read(
     source: Reading, data: Path, saved: SavedModel, path: Path, ignore_case: bool
-) -> tuple[Any, str, Any, NewNodes | None]:
-    """Names of new nodes or points, what they are called, their edges or columns, and nodes from edges."""
+) -> tuple[Given, NewNodes | None]:
+    """New nodes with their edges, or new points with their columns; and what is known about new nodes."""
     found = _found(source, data, saved)
     matrix: Any = found.matrix
     if source.graph:
@@ -117,11 +141,13 @@ def _read(
             raise InputError(f"{str(data)!r} holds a matrix.", "Give the edges of new nodes as a table of pairs.")
         made = from_networkx(found.graph) if found.graph is not None else from_edges(*found.edges or (), sort=False)
         new = _new_nodes(made[0], made[1], saved.model.nodes_, ignore_case)
-        return new.names, "node", new.rows, new
+        return Given(new.rows, new.names), new
     if matrix is None:
         raise InputError(f"{str(data)!r} holds edges, and the model has clusters of points.", "Give points.")
     matrix = aligned(found, saved, path)
-    return numbered(matrix.rows, matrix.X.shape[0]), matrix.row_title, matrix.X, None
+    title = "sample" if matrix.row_title in RESERVED else matrix.row_title
+    names, named = numbered(matrix.rows, matrix.X.shape[0]), matrix.rows is not None
+    return Given(matrix.X, names, title, "point", matrix.columns, named), None
 
 
 def _new_nodes(A: Any, nodes: Any, known: Any, ignore_case: bool) -> NewNodes:
@@ -150,7 +176,8 @@ def _found(source: Reading, data: Path, saved: SavedModel) -> Input:
         [] if source.graph or source.columns or saved.features is None else [str(name) for name in saved.features]
     )
     try:
-        return source.read(data, "cluster", unsaid=TWO_KINDS)  # new nodes on one side, known ones on the other
+        # new nodes are on one side, known ones on the other
+        return source.read(data, "cluster", unsaid=(f"; {TWO_KINDS}",))
     except InputError:
         listed = ",".join('"' + name.replace('"', '""') + '"' for name in features)
         if not 0 < len(listed) < LONGEST:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -220,11 +221,11 @@ class Reading:
         path: Path,
         purpose: Purpose,
         *,
-        unsaid: str = "",
+        unsaid: tuple[str, ...] = (),
         usual_texts: tuple[str, ...] = (),
         usual_triples: tuple[str, ...] = (),
     ) -> Input:
-        """What the file or folder holds; one line on stderr says how it was read, without a remark left ``unsaid``.
+        """What the file or folder holds; one line on stderr says how it was read, without words left ``unsaid``.
 
         ``usual_texts`` are columns that hold the texts, and ``usual_triples`` those of triples, where a table has them
         and no option says otherwise.
@@ -247,7 +248,7 @@ class Reading:
         if self.keep and found.rows is None:
             what = f"--keep takes columns of a table of texts, and {str(path)!r} is not one."
             raise InputError(what, "Leave it out, or name the column of texts with --text-column.")
-        say(found.said.replace(f"; {unsaid}", "") if unsaid else found.said)
+        say(reduce(lambda said, words: said.replace(words, ""), unsaid, found.said))
         return found
 
     def _holds_texts(self, path: Path) -> bool:

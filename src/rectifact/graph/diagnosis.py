@@ -35,7 +35,7 @@ def diagnose(
     groups: int | None = None,
     heavy: Finding | None = None,
     least: int | None = None,
-    beyond_chance: bool = True,
+    beyond_chance: bool | None = True,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -62,8 +62,8 @@ def diagnose(
     least : int or None, default None
         The ``min_component`` with which as many clusters as ``other`` has are in the same components; None if that
         needs no word.
-    beyond_chance : bool, default True
-        Whether the graph has more structure than random graphs, as far as that was tested.
+    beyond_chance : bool or None, default True
+        Whether the graph has more structure than random graphs; None if that was not tested.
 
     Returns
     -------
@@ -76,8 +76,9 @@ def diagnose(
     ['1 cluster that is not found again', '1 cluster of a single node']
     """
     found = [each for each in (heavy, in_none) if each is not None]
+    more = other if beyond_chance and other is not None and other.is_better and other.n > len(sizes) else None
     if stability is not None and len(sizes) > 1:
-        found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first)
+        found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first, more)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
     if what == "node":
         found += _fragments(sizes, first)
@@ -85,10 +86,10 @@ def diagnose(
         found.append(_one_group(len(sizes)))
     if what == "node" and len(sizes) > 1 and modularity <= 0:
         found.append(_no_better(modularity))
-    elif not beyond_chance and (stability is None or (stability < WEAK).all()):
+    elif beyond_chance is False and (stability is None or (stability < WEAK).all()):
         found.append(_by_chance(len(sizes)))
-    elif stability is not None and len(sizes) > 1 and (stability < WEAK).all():
-        pass  # where nothing is found again, another number is no better
+    elif more is None and stability is not None and len(sizes) > 1 and (stability < WEAK).all():
+        pass  # where nothing is found again, another number is no better, unless several communities share each cluster
     elif other is not None and other.is_better:
         found.append(_more_modular(other, least))
     return found
@@ -108,7 +109,8 @@ def listed(numbers: Sequence[int]) -> str:
     return f"cluster {shown[0]}" if len(shown) == 1 else f"clusters {', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[Finding]:
+def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int, better: Division | None) -> list[Finding]:
+    """That some communities are not found again; there may be too many, or too few if ``better`` has more."""
     if not len(weak):
         return []
     order = weak[np.argsort(stability[weak], kind="stable")]
@@ -118,7 +120,9 @@ def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int) -> list[F
     one = len(order) == 1
     span = f"{stability[order].min():.2f}{'' if one else f' to {highest:.2f}'}"
     remedy = f"Do not rely on {'it' if one else 'them'}."
-    fewer = f"{remedy[:-1]}, and compare with a smaller {{}}." if len(stability) > 2 else remedy
+    others = [f"compare with {better.n} clusters"] if better is not None else []
+    others += ["with fewer" if others else "compare with a smaller {}"] if len(stability) > 2 else []
+    fewer = f"{remedy[:-1]}, and {' and '.join(others)}." if others else remedy
     return [
         Finding(
             "warning",

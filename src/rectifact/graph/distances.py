@@ -34,6 +34,9 @@ FILLED = 0.9
 MOST_NODES = 5000
 """Nodes whose distances are turned into places."""
 
+ROUNDED = 1e-6
+"""Share of the largest distance by which both directions of a pair may differ through rounding."""
+
 NO_LESS = 1e-9
 """Share of the largest eigenvalue from which on another is a dimension, and not rounding."""
 
@@ -155,6 +158,18 @@ def known_distances(X: Any) -> Any:
     np.fill_diagonal(D, np.nan)
     known = np.nonzero(~np.isnan(D))
     return sp.csr_array((D[known], known), shape=D.shape)
+
+
+def differ_by_direction(X: Any) -> bool:
+    """Whether a matrix of distances has another number for some pair in the other direction; a gap is no number.
+
+    Examples
+    --------
+    >>> differ_by_direction(np.array([[0.0, 2.0], [3.0, 0.0]])), differ_by_direction(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    (True, False)
+    """
+    D = np.nan_to_num(np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float))
+    return bool((abs(D - D.T)[(D > 0) & (D.T > 0)] > ROUNDED * D.max(initial=0)).any())
 
 
 def points_of(D: Any) -> NDArray[np.float64]:

@@ -318,7 +318,7 @@ class GraphResults(GraphPlots):
             groups,
             heavy,
             parts.least_for(other.n) if other is not None else None,
-            S is None or self.n_clusters == 1 or shows_communities(S) is not False,
+            True if S is None or self.n_clusters == 1 else shows_communities(S),
         )
 
     def _groups_apart(self) -> int | None:

@@ -329,7 +329,7 @@ def quoted(name: str) -> str:
 
 def listing(names: Sequence[str]) -> str:
     """Names of columns as an option takes them."""
-    return quoted(",".join(f'"{name}"' if "," in name else name for name in names))
+    return quoted(",".join('"' + name.replace('"', '""') + '"' if set(',"') & set(name) else name for name in names))
 
 
 class Undecided(InputError):

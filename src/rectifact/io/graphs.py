@@ -18,6 +18,9 @@ from rectifact.io.files import reading
 from rectifact.io.text import COMMENT, read_text, text_head, text_suffix
 
 GRAPHS = {".gml": "GML", ".graphml": "GraphML", ".gexf": "GEXF", ".net": "Pajek", ".paj": "Pajek"}
+ADDED = (" and is added to it", " and are added to them")
+"""What happens to an edge, and to several, that repeat others."""
+
 TWO_KINDS = "no node is in both columns: two kinds of nodes, which are clustered together"
 WEIGHTS = ("weight", "value", "Weight")
 ATTRIBUTES = re.compile(r"(?P<ends>.*\S)\s*[,;\t ]\s*(?P<data>\{[^{}]*\})\s*")
@@ -106,7 +109,7 @@ def edge_remarks(source: Any, target: Any) -> list[str]:
         n = int(again.sum())
         ways = f", {both} of them in the other direction" if both else ""
         ways = ", in the other direction" if both == n else ways
-        what = "repeats an edge and is added to it" if n == 1 else "repeat edges and are added to them"
+        what = f"repeats an edge{ADDED[0]}" if n == 1 else f"repeat edges{ADDED[1]}"
         remarks.append(f"{count(n, 'row')} {what}{ways}")
     if loops:
         remarks.append(f"{count(loops, 'edge')} from a node to itself")

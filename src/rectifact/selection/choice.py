@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
 from rectifact.selection.communities import ONE, advice, beyond_chance, beyond_hidden_edges, otherwise, undecided, why
 from rectifact.selection.components import choose_by_component
-from rectifact.selection.points import MEASURE, NOTHING, choose_for_points
+from rectifact.selection.points import MEASURE, NOTHING, choose_for_points, named_columns
 from rectifact.selection.search import Curve, Trial, climb
 from rectifact.selection.trust import set_stability, trial_of
 
@@ -55,6 +55,8 @@ class Selection:
         False where the number may well be too low or too high, as parts hardly stand out from the noise, where the
         scores of other numbers of communities are within their error, or the next larger one within two standard
         errors, and where the data speaks for a number that was not asked for.
+    columns : tuple of int
+        Places of the columns of points, from 0, that show more groups alone than all columns do.
     """
 
     table: pd.DataFrame
@@ -63,6 +65,16 @@ class Selection:
     estimator: Any
     measure: str
     sure: bool = True
+    columns: tuple[int, ...] = ()
+
+    def with_names(self, names: Sequence[Any] | None) -> "Selection":
+        """The same with the names of columns in the reason, and with advice for the command line."""
+        if names is None or not self.columns:
+            return self
+        reason = self.reason
+        for numbered, named in zip(named_columns(self.columns), named_columns(self.columns, names), strict=True):
+            reason = reason.replace(numbered, named)
+        return replace(self, reason=reason)
 
 
 def select(
@@ -182,7 +194,7 @@ def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int
     table = found.table
     if found.best > 1:  # one is always the same
         table.loc[table["k"] == found.best, "stability"] = float(np.mean(model.stability_))
-    return Selection(table, found.best, found.reason, model, MEASURE, found.sure)
+    return Selection(table, found.best, found.reason, model, MEASURE, found.sure, found.columns)
 
 
 def _for_components(

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rectifact.io.columns import listing
+
 NOTHING = "No stable structure"
 """How the reason begins where one part, dimension or cluster of points is enough."""
 
@@ -24,12 +26,16 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Count:
-    """How many groups stand apart: the number, why in a sentence or two, whether it is sure, and a table."""
+    """How many groups stand apart: the number, why in a sentence or two, whether it is sure, and a table.
+
+    ``columns`` are those that show more groups alone, if there are any.
+    """
 
     best: int
     reason: str
     sure: bool
     table: pd.DataFrame
+    columns: tuple[int, ...] = ()
 
 
 def choose_for_points(
@@ -64,7 +70,8 @@ def choose_for_points(
     scores.setdefault(best, np.nan if best == 1 else 0.0)
     blank = {"standard_error": np.nan, "stability": np.nan, "seconds": np.nan}
     table = pd.DataFrame([{"k": k, "score": scores[k], **blank} for k in sorted(scores)])
-    return Count(best, reason, not doubt and best == groups, table)
+    hidden = tuple(in_columns[0]) if in_columns[1] > groups else ()
+    return Count(best, reason, not doubt and best == groups, table, hidden)
 
 
 def _reason(groups: int, smallest: int) -> str:
@@ -91,14 +98,26 @@ def _hidden(groups: int, columns: list[int], in_columns: int) -> str:
     """That some columns show more groups than all together."""
     if in_columns <= groups:
         return ""
-    numbers = [str(j + 1) for j in columns]
-    named = f"{', '.join(numbers[:-1])} and {numbers[-1]}" if len(numbers) > 1 else numbers[0]
+    where, keep = named_columns(columns)
     return (
-        f"There may be more: in {'columns' if len(numbers) > 1 else 'column'} {named} alone, {in_columns} groups stand "
-        "apart, and columns that do not tell groups apart hide them. "
-        f"Keep {'these' if len(numbers) > 1 else 'it'} alone (on the command line by name, with --columns), or compare "
-        f"with -k {in_columns} (n_clusters in Python)."
+        f"There may be more: in {where} alone, {in_columns} groups stand apart, and columns that do not tell groups "
+        f"apart hide them. {keep}, or compare with -k {in_columns} (n_clusters in Python)."
     )
+
+
+def named_columns(columns: Sequence[int], names: Sequence[Any] | None = None) -> tuple[str, str]:
+    """Columns in words, and that they should be kept alone: by their numbers, or as an option that can be pasted.
+
+    Examples
+    --------
+    >>> named_columns([0, 2])[0], named_columns([0, 2], ["age", "weight", "body height"])
+    ('columns 1 and 3', ("columns 'age' and 'body height'", "Keep these alone with --columns 'age,body height'"))
+    """
+    told = [str(j + 1) if names is None else repr(str(names[j])) for j in columns]
+    where = f"columns {', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else f"column {told[0]}"
+    by_name = "(on the command line by name, with --columns)"
+    how = by_name if names is None else f"with --columns {listing([str(names[j]) for j in columns])}"
+    return where, f"Keep {'these' if len(told) > 1 else 'it'} alone {how}"
 
 
 def _asked(groups: int, best: int, numbers: Sequence[int]) -> str:
