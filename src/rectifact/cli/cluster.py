@@ -8,12 +8,13 @@ import numpy as np
 import typer
 
 from rectifact.cli import options, reading
-from rectifact.cli.cluster_data import as_one, read_given
+from rectifact.cli.cluster_data import read_given
 from rectifact.cli.cluster_outputs import check_possible, compare, read_truth, say_clusters, say_comparison, summary_of
 from rectifact.cli.cluster_table import node_table
 from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_clusters import USED, apply_saved
 from rectifact.cli.known_groups import dropped
+from rectifact.cli.light_rows import set_light_aside
 from rectifact.cli.outcome import Outcome, fitting, say_warnings
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_table_name, write_table
@@ -176,10 +177,7 @@ def cluster(
 ) -> None:
     """Find communities in a graph, or clusters of points, and how strongly each node or point belongs to each."""
     how_many = check_numbers(numbers)
-    if (data is None) == (graph is None):
-        raise InputError("Give either a file of points, or a file of edges with --graph.")
-    if n_jobs == 0:
-        raise InputError("--jobs must not be 0.", "Give 1, more, or -1 for all cores.")
+    _check_given(data, graph, n_jobs)
     if out != STDOUT:
         check_table_name(out)
     outcome = Outcome(report, save, as_json, graph or data)
@@ -193,15 +191,14 @@ def cluster(
         options.check_known(context, USED, "clusters", "nodes or points")
         apply_saved(known, source, place, out, outcome, ignore_case, truth)
         return
-    given = read_given(source, place, values)
-    if ignore_case:
-        given = as_one(given)
+    points = set_light_aside(read_given(source, place, values, ignore_case))
+    given = points.given
     X, names, what, affinity = given.X, given.names, given.what, given.affinity
     alike = nearly_equal(sorted(map(str, names))) if what == "node" else ""
     if alike:
         say("Note: to make names that differ only in capitals or spaces one node, add --ignore-case.")
     check_possible(how_many, len(names), what)
-    groups = None if truth is None else read_truth(truth, place, given, ignore_case, sheet)
+    groups = None if truth is None else read_truth(truth, place, points.everything, ignore_case, sheet)
     if affinity == "precomputed" and (n_neighbors is not None or metric != "euclidean" or scale != "auto"):
         raise InputError("--neighbors, --metric and --scale are for points.", "Leave them out for a graph.")
     model = SymNMF(first_of(how_many), affinity=affinity, n_neighbors=n_neighbors, metric=metric, l1=l1, n_jobs=n_jobs)
@@ -216,24 +213,36 @@ def cluster(
     _say_units(model, given.columns)
     found.say_choice()
     roles = model.roles().assign(node=list(names)) if what == "node" else None
-    compared = None if groups is None else compare(model.labels_, groups.values)
-    write_table(node_table(found, names, given.title, roles, compared), out)
+    placed = points.placed(model)
+    compared = None if groups is None else compare(placed[0], groups.values)
+    write_table(node_table(found, placed, points, roles, compared), out)
     louvain = model.compared_with_louvain()
     findings = model.findings(first=1, other=louvain)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())
     if compared is not None:
-        say_comparison(compared, list(map(str, names)), what)
+        say_comparison(compared, list(map(str, points.everything.names)), what)
     say_clusters(found, len(names), what, roles, louvain)
-    notes = {"names": f"{alike}." if alike else "", "groups": "" if groups is None else groups.by_position}
-    notes["distances"] = place.name if values == "distance" else ""
+    points.say_placed(placed[0])
+    notes = {"names": f"{alike}." if alike else "", "distances": place.name if values == "distance" else ""}
+    notes["groups"] = "" if groups is None else groups.by_position
     kept: dict[str, Any] = {"samples": np.asarray(names), "selection": found.selection, "notes": notes}
     outcome.write(
-        SavedModel(model, features=given.columns, groups=None if groups is None else groups.values, **kept),
+        SavedModel(
+            model, features=given.columns, groups=None if groups is None else points.columns(groups.values), **kept
+        ),
         summary_of(found, len(names), what, findings, louvain)
-        | ({} if compared is None else {"truth": compared.summary(list(map(str, names)))}),
+        | ({} if compared is None else {"truth": compared.summary(list(map(str, points.everything.names)))}),
     )
+
+
+def _check_given(data: Path | None, graph: Path | None, n_jobs: int) -> None:
+    """Refuse points and a graph together, none of them, and no job."""
+    if (data is None) == (graph is None):
+        raise InputError("Give either a file of points, or a file of edges with --graph.")
+    if n_jobs == 0:
+        raise InputError("--jobs must not be 0.", "Give 1, more, or -1 for all cores.")
 
 
 def _weights(values: Literal["raw", "log", "binary", "distance"] | None, what: str) -> Values:

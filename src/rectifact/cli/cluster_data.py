@@ -52,7 +52,13 @@ class Given(NamedTuple):
         return "precomputed" if self.what == "node" else "knn"
 
 
-def read_given(source: Reading, path: Path, values: str | None) -> Given:
+def read_given(source: Reading, path: Path, values: str | None, ignore_case: bool = False) -> Given:
+    """Points or the graph of a file, whose nodes that differ only in capitals or spaces are one if asked for."""
+    given = _read(source, path, values)
+    return as_one(given) if ignore_case else given
+
+
+def _read(source: Reading, path: Path, values: str | None) -> Given:
     """Points or the adjacency matrix of a graph, from a file of any kind.
 
     Distances become points that are as far apart; where nobody says what weights are, those that look like distances

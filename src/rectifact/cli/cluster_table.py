@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rectifact.cli.how_many import Found
+from rectifact.cli.light_rows import Points
 from rectifact.cli.tables import samples_table
 from rectifact.graph.comparison import Comparison
 from rectifact.graph.results import leading_memberships
@@ -17,15 +19,24 @@ RESERVED = {"cluster", "stability", "membership", "next_cluster", "next_membersh
 
 
 def node_table(
-    found: Found, names: Any, title: str, roles: pd.DataFrame | None, compared: Comparison | None
+    found: Found,
+    placed: tuple[NDArray[Any], NDArray[Any]],
+    points: Points,
+    roles: pd.DataFrame | None,
+    compared: Comparison | None,
 ) -> pd.DataFrame:
-    """One row per node: its cluster, its memberships and, where they are known, stability, groups and resamples."""
-    labels = found.model.labels_
-    table = samples_table(found.model.membership_, names, "membership", "sample" if title in RESERVED else title)
+    """One row per node: its cluster, its memberships and, where they are known, stability, groups and resamples.
+
+    ``placed`` has the clusters and memberships of all nodes or points, also of those that the fit left aside.
+    """
+    labels, membership = placed
+    title = points.everything.title
+    title = "sample" if title in RESERVED else title
+    table = samples_table(membership, points.everything.names, "membership", title)
     table.insert(1, "cluster", np.where(labels >= 0, labels + 1, -1))
     if found.stability is not None and found.model.n_clusters > 1:
         table.insert(2, "stability", np.where(labels >= 0, found.stability[labels], np.nan))
-    leading: dict[str, Any] = leading_memberships(labels, np.asarray(found.model.membership_, dtype=float))
+    leading: dict[str, Any] = leading_memberships(labels, membership)
     leading |= {} if roles is None else {name: roles[name] for name in ROLES}
     leading |= {} if compared is None else group_columns(compared)
     for name in {"next_cluster", "bridge_to"} & set(leading):
@@ -35,7 +46,7 @@ def node_table(
     for i, (name, values) in enumerate(leading.items()):
         table.insert(place + i, name, values)
     if found.trust is not None and found.trust.membership is not None:
-        for k, share in enumerate(found.trust.membership.T, 1):
+        for k, share in enumerate(points.spread(found.trust.membership).T, 1):
             table[f"share{k}"] = share
     return table
 

@@ -9,7 +9,7 @@ import typer
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
 from rectifact.cli.embed_fill import Filling, check_fill, write_filled
-from rectifact.cli.embed_groups import groups_by
+from rectifact.cli.embed_groups import groups_by, write_coordinates
 from rectifact.cli.embed_outputs import (
     Judgement,
     check_codes,
@@ -22,12 +22,16 @@ from rectifact.cli.embed_outputs import (
     suggested,
 )
 from rectifact.cli.embed_values import as_values, scaled
-from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
+from rectifact.cli.how_many import check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_embedding import USED, Places, apply_saved
 from rectifact.cli.known_groups import Samples, check_colours, dropped, read_groups
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended, say_warnings
 from rectifact.cli.reading import Reading
-from rectifact.cli.tables import check_outputs, check_table_or_arrays_name, save_arrays, write_samples, write_table
+from rectifact.cli.tables import (
+    check_outputs,
+    check_table_or_arrays_name,
+    write_table,
+)
 from rectifact.cli.terminal import STDOUT, say
 from rectifact.core.errors import InputError, count
 from rectifact.io.files import check_writable
@@ -222,9 +226,9 @@ def embed(
         options.check_known(context, USED, "dimensions", "samples")
         apply_saved(known, source, data, places, outcome)
         return
-    hole = np.nan if missing else None
     run: dict[str, Any] = {"max_iter": max_iter, "checkpoint": checkpoint, "resume": resume}
-    model = NMD(first_of(how_many), link, objective, hole, prior=None if prior == "none" else prior, **run)
+    run |= {"prior": None if prior == "none" else prior, "missing": np.nan if missing else None}
+    model = NMD(first_of(how_many), link, objective, **run)
     with cluster_of(scheduler, local_cluster):
         matrix: Any = reading.read_in_chunks(data, "embed") if in_chunks else source.read(data, "embed").matrix
         entries = check_entries(matrix, codes, values, gaps=missing, in_chunks=in_chunks)
@@ -234,13 +238,13 @@ def embed(
         samples = Samples(data, n_samples, None if in_chunks else matrix.rows, sheet=sheet)
         groups = None if colour_by is None else read_groups(colour_by, samples).values
         with fitting("embedding", model) as caught:
-            chosen = fit_chosen(model, matrix.X, how_many)
-        chosen = with_trust(chosen, matrix.X, stability=stability)
+            found = fit_chosen(model, matrix.X, how_many)
+        chosen = with_trust(found, matrix.X, stability=stability)
         chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
         model = with_scales_of(chosen.model, whole.X, spreads)
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
-        _write_coordinates(chosen, matrix, out, samples, features, own=in_chunks or coordinates == "embedding")
+        n_values = write_coordinates(chosen, matrix, out, (samples, features), own=places.own or in_chunks)
         _write_tables(model, matrix, places, (samples, features))
         compared = None if in_chunks else compared_with_means(model, matrix)
         filling = Filling(matrix, (samples, features), values, spreads)
@@ -253,8 +257,8 @@ def embed(
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
     )
     chosen.say_stability("dimensions", "1 if halves of the samples lead to the same", mean=True)
-    if model.n_components > 1 and coordinates != "embedding" and not in_chunks and out.suffix:
-        say(judged.notes.setdefault("groups", groups_by(out, matrix.row_title)))
+    if model.n_components > 1 and not (places.own or in_chunks) and out.suffix:
+        say(judged.notes.setdefault("groups", groups_by(out, matrix.row_title, n_values)))
     summary = _summary(model, (n_samples, n_features)) | {"values": values, "scaling": scale}
     summary |= {"warnings": judged.warnings} | chosen.summary | judged.summary | sure
     kept: dict[str, Any] = {"selection": chosen.selection, "notes": judged.notes, "spreads": spreads}
@@ -267,19 +271,6 @@ def _summary(model: Any, shape: tuple[int, int]) -> dict[str, Any]:
     sizes = dict(zip(("samples", "features"), shape, strict=True)) | {"dimensions": model.n_components}
     own = {key: value for key, value in model.resolved_.items() if key != "link"}
     return sizes | {"scale": float(model.scale_)} | own | {"link": model.resolved_["link"]}
-
-
-def _write_coordinates(chosen: Found, matrix: Any, out: Path, samples: Any, features: Any, *, own: bool) -> None:
-    """A table of positions, or of the embedding if that is asked for with ``own``; or all arrays."""
-    model = chosen.model
-    if out.suffix.lower() == ".npz":
-        arrays = {"embedding": model.embedding_, "components": model.components_, "scale": np.array(model.scale_)}
-        arrays |= {"positions": model.positions(matrix.X), "samples": samples, "features": features}
-        arrays |= {"shift": np.array(matrix.shift)} if getattr(matrix, "shift", 0) else {}
-        save_arrays(out, arrays | {"link": np.array(model.resolved_["link"])} | chosen.arrays)
-        return
-    A, title = (model.embedding_, "dimension") if own else (model.positions(matrix.X), "position")
-    write_samples(A, samples, title, out, matrix.row_title)
 
 
 def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any]) -> None:

@@ -63,6 +63,11 @@ class Places:
     alike: dict[str, Path] = field(default_factory=dict)
     fill: Path | None = None
 
+    @property
+    def own(self) -> bool:
+        """Whether the embedding is asked for."""
+        return self.coordinates == "embedding"
+
 
 def apply_saved(path: Path, source: Reading, data: Path, places: Places, outcome: Outcome) -> None:
     """Write coordinates of new samples and, as far as asked for, recommendations, neighbours and filled cells."""

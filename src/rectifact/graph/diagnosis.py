@@ -191,9 +191,9 @@ def _one_group(n: int) -> Finding:
     return Finding(
         "warning",
         "no group of points stands apart",
-        f"By their density, the points are one group: the {n} clusters divide it where no gap is.",
-        "Take them for regions, not for kinds, or choose the number with rectifact.selection.select.",
-        "Take them for regions, not for kinds, or choose the number with -k auto.",
+        f"By their density, the points are one group: the {n} clusters divide it where no gap is. Points of which "
+        "little is known, such as customers with few purchases, may lie in gaps and hide them.",
+        "Look for groups among the points that are known well, or take these clusters for regions, not for kinds.",
     )
 
 
