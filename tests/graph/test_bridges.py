@@ -134,11 +134,43 @@ def test_p_values_equal_sums_over_draws_that_leave_the_node_out():
 def test_the_side_that_is_easier_to_explain_decides():
     events = np.array([[6, 0, 0], [5, 1, 0], [5, 7, 1], [6, 8, 0], [4, 4, 0], [1, 7, 0]])
     labels, other = np.array([0, 0, 1, 1, 0, 0]), np.array([1, 1, 2, 0, 1, 1])  # one between both, one misplaced
-    found = _p_values(events.astype(float), labels, other)
+    alone = np.ones(6, dtype=bool)
+    found = _p_values(events.astype(float), events.astype(float), labels, other, alone)
     # Of the edges of the rest of community 0, 8 or 5 of 20 go to 1; of those of 1, 11 of 27 with those to the node.
     assert_allclose(found[4], max(2 * tail(8, 4, (8 + 1) / (20 + 3)), tail(8, 4, (7 + 1) / (23 + 3))))
     assert_allclose(found[5], max(2 * tail(8, 7, (5 + 1) / (20 + 3)), tail(8, 1, (4 + 1) / (20 + 3))))
     assert tail(8, 1, 5 / 23) > 2 * tail(8, 7, 6 / 23)
+
+
+def test_nodes_between_two_do_not_tell_what_nodes_of_one_do():
+    events = np.array([[6, 0], [5, 1], [1, 5], [3, 6], [4, 5], [5, 5]]).astype(float)
+    labels, alone = np.array([0, 0, 1, 1, 0, 1]), np.array([True] * 4 + [False] * 2)
+    to_alone = np.array([[2, 0], [3, 1], [1, 3], [0, 3], [2, 3], [3, 2]]).astype(float)
+    found = _p_values(events, to_alone, labels, 1 - labels, alone)
+    # Of the edges of the first two, 1 of 12 goes to community 1; of those of the next two, 4 of 15 go back, 3 of them
+    # to node 4, which do not count for it.
+    assert_allclose(found[4], max(tail(9, 5, (1 + 1) / (12 + 2)), tail(9, 4, (1 + 1) / (12 + 2))))
+    assert_allclose(found[1], max(tail(6, 1, (0 + 1) / (6 + 2)), tail(6, 5, (3 + 1) / (14 + 2))))
+
+
+def overlapping(seed, share, n=300, k=5):
+    """Groups of which some nodes belong to two."""
+    rng = np.random.default_rng(seed)
+    member = np.zeros((n, k))
+    for row in member:
+        row[rng.choice(k, 2 if rng.random() < share else 1, replace=False)] = 1
+    common = member @ member.T
+    A = np.triu(rng.random((n, n)) < np.where(common > 0, 1 - 0.78**common, 0.008), 1) * 1.0
+    return sp.csr_array(A + A.T), np.flatnonzero(member.sum(axis=1) == 2)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_bridges_are_found_however_many_there_are(share):
+    graph, both = overlapping(0, share)
+    table = SymNMF(5, affinity="precomputed", random_state=0).fit(graph).bridges()
+    clear = set(table["node"][table["clear"]])
+    assert len(clear & set(both.tolist())) > 0.9 * len(both)
+    assert len(clear - set(both.tolist())) <= 0.1 * len(clear)
 
 
 def test_a_hub_keeps_most_of_its_weight_in_its_community():

@@ -16,7 +16,7 @@ from rectifact.cli.outcome import how_it_ended
 from rectifact.cli.terminal import say, say_table
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
-from rectifact.graph.bridges import WeightShares, shares_of
+from rectifact.graph.bridges import OVERLAP, WeightShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.diagnosis import WEAK
 from rectifact.graph.louvain import Division
@@ -137,7 +137,13 @@ def _say_roles(roles: pd.DataFrame) -> None:
     ends = between[["node", "cluster", "bridge_to"]].to_numpy().tolist()
     tied = [f"{node} ({k + 1} and {other + 1})" for node, k, other in ends]
     ties = f"Bridges, which clearly tie two clusters together: {_first(tied)}."
-    ties = ties if tied else "No node clearly ties two clusters together."
+    if not tied:
+        ties = "No node clearly ties two clusters together; next_membership says which may belong to two."
+    elif len(tied) >= OVERLAP * len(roles):
+        ties = (
+            f"{len(tied):,} of {len(roles):,} nodes are split between two clusters, so the clusters overlap: read "
+            f"next_cluster and next_membership too. They are {_first(tied)}."
+        )
     where = "The columns hub_rank and bridge_to of the table have all of them."
     say(f"{said} {ties} {where if tied else 'The column hub_rank of the table has the places of other nodes.'}")
 

@@ -1,5 +1,6 @@
 """Nodes between communities: how much of the weight of their edges goes to their own, and to another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,12 @@ from rectifact.graph.similarities import Similarities
 MAY, FEWEST, SHARE, ERRORS = 0.25, 3, 0.2, 0.1
 """Membership from which on a node may belong to another community; and for a clear case the fewest edges and the least
 share of the weight in each of both, and the false discovery rate."""
+
+STEPS = 20
+"""How often nodes are compared with those of a single community at most, while these still change."""
+
+OVERLAP = 0.1
+"""Share of the nodes between two communities from which on the communities are said to overlap."""
 
 MOST = 0.5
 """Share of its weight that a node keeps inside its community, and more, to have a place among the hubs."""
@@ -80,7 +87,9 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     of the other community would have as many edges into the node's own: if it easily would, the node is misplaced, not
     between both. The larger of the two probabilities is adjusted over the nodes for the false discovery rate [1]_.
     Weights that count something, such as e-mails, take the place of edges where they tell more; both are divided by
-    their dispersion.
+    their dispersion. Nodes are compared with nodes of a single community only, or many that belong to two would make
+    each other look common: at first with those that have little in a second community, then with those that are not
+    clearly between two, until these stay the same.
 
     Parameters
     ----------
@@ -111,12 +120,22 @@ def edge_shares(graph: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> E
     shares = weight_shares(weights, weight, labels)
     nodes = np.arange(len(labels))
     here, there = (np.where(at >= 0, counts[nodes, at], 0).astype(int) for at in (labels, shares.other))
-    p_value = np.ones(len(labels))
-    if inside.any():
-        p_value[inside] = _p_values(_events(weights, counts, labels), labels, np.maximum(shares.other, 0))[inside]
-        p_value[inside] = adjusted(p_value[inside])
     columns = shares.own, shares.other, shares.other_share, np.diff(graph.indptr), here, there
-    return EdgeShares(*columns, p_value, weight)
+    found = EdgeShares(*columns, np.ones(len(labels)), weight)
+    if not inside.any():
+        return found
+    edges, alone = abs(graph).sign(), inside & ~_between(found)  # nodes of one community, to compare the others with
+    for step in range(STEPS):
+        to_alone = [into_communities(each, np.where(alone, labels, -1), n_clusters) for each in (graph, edges)]
+        # First by edges as they are, as too few nodes are left to tell their dispersion.
+        events = _events((weights, counts), to_alone, labels, alone) if step else (counts, to_alone[1])
+        p_value = np.ones(len(labels))
+        p_value[inside] = adjusted(_p_values(*events, labels, np.maximum(shares.other, 0), alone)[inside])
+        found, before = EdgeShares(*columns, p_value, weight), alone
+        alone = inside & ~clear_bridges(found)
+        if step and np.array_equal(alone, before):
+            break
+    return found
 
 
 def into_communities(edges: sp.csr_array, labels: NDArray[Any], n_clusters: int) -> NDArray[Any]:
@@ -143,16 +162,21 @@ def weight_shares(weights: NDArray[Any], weight: NDArray[Any], labels: NDArray[A
     return WeightShares(own, np.where(shares[nodes, other] > 0, other, -1), shares[nodes, other])
 
 
-def _events(weights: NDArray[Any], counts: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Independent events that the edges into each community amount to: edges, or weights that count something.
+def _events(
+    into: Sequence[NDArray[Any]], to_alone: Sequence[NDArray[Any]], labels: NDArray[Any], alone: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Independent events that the edges into each community, and to its nodes ``alone``, amount to.
 
-    Both are divided by their dispersion, for an edge of weight 5 need not be five independent events; what leaves more
-    of them is taken. Weights that are not whole numbers do not count anything.
+    These are edges, or weights that count something. Both are divided by their dispersion, for an edge of weight 5 need
+    not be five independent events; what leaves more of them is taken. Weights that are not whole numbers do not count
+    anything.
     """
-    edges = counts / _dispersion(counts, labels)
-    events = weights / _dispersion(weights, labels)
+    weights, counts = into
+    by_weight, by_edge = (_dispersion(each, np.where(alone, labels, -1)) for each in into)
     whole = np.allclose(weights, np.round(weights), rtol=0, atol=1e-6)
-    return events if whole and events.sum() > edges.sum() else edges
+    if whole and weights.sum() / by_weight > counts.sum() / by_edge:
+        return weights / by_weight, to_alone[0] / by_weight
+    return counts / by_edge, to_alone[1] / by_edge
 
 
 def _dispersion(into: NDArray[Any], labels: NDArray[Any]) -> float:
@@ -167,15 +191,20 @@ def _dispersion(into: NDArray[Any], labels: NDArray[Any]) -> float:
     return max(1.0, float(squares.sum() / max(len(into) * (into.shape[1] - 1), 1)))
 
 
-def _p_values(events: NDArray[Any], labels: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Probability of as many events into both communities, if they went where those of only one of the two go."""
+def _p_values(
+    events: NDArray[Any], to_alone: NDArray[Any], labels: NDArray[Any], other: NDArray[Any], alone: NDArray[Any]
+) -> NDArray[Any]:
+    """Probability of as many events into both communities, if they went where those of only one of the two go.
+
+    Only nodes ``alone`` tell where these go; ``to_alone`` are the events into each community that go to such nodes.
+    """
     nodes, n_clusters, all_ = np.arange(len(labels)), events.shape[1], events.sum(axis=1)
-    between = (labels[:, None] == np.arange(n_clusters)).T @ events
+    between = ((labels[:, None] == np.arange(n_clusters)) & alone[:, None]).T @ events
     total = between.sum(axis=1)
-    here, there = events[nodes, labels], events[nodes, other]
+    here, there, back = events[nodes, labels], events[nodes, other], to_alone[nodes, other]
     # One event more into each community, so that no share is 0; the events of the node itself do not count.
-    of_own = (between[labels, other] - there + 1) / (total[labels] - all_ + n_clusters)
-    of_other = (between[other, labels] - there + 1) / (total[other] - there + n_clusters)
+    of_own = (between[labels, other] - there * alone + 1) / (total[labels] - all_ * alone + n_clusters)
+    of_other = (between[other, labels] - back + 1) / (total[other] - back + n_clusters)
     return np.maximum(at_least(there, all_, of_own) * (n_clusters - 1), at_least(here, all_, of_other))
 
 
@@ -269,6 +298,10 @@ def memberships_there(model: Any, shares: EdgeShares) -> NDArray[Any]:
 
 def clear_bridges(shares: EdgeShares) -> NDArray[Any]:
     """Whether each node clearly lies between two communities, by the edges that it has to both."""
+    return _between(shares) & (shares.p_value < ERRORS)
+
+
+def _between(shares: EdgeShares) -> NDArray[Any]:
+    """Whether each node has enough edges and weight in two communities, be it by chance."""
     fewest = np.minimum(shares.own_neighbours, shares.other_neighbours)
-    enough = (fewest >= FEWEST) & (np.minimum(shares.own, shares.other_share) >= SHARE)
-    return np.asarray(enough & (shares.p_value < ERRORS))
+    return np.asarray((fewest >= FEWEST) & (np.minimum(shares.own, shares.other_share) >= SHARE))

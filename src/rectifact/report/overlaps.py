@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rectifact.graph.bridges import ERRORS, FEWEST, MAY, SHARE, shares_of
+from rectifact.graph.bridges import ERRORS, FEWEST, MAY, OVERLAP, SHARE, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups, figure
 from rectifact.graph.results import leading_memberships
 from rectifact.models import SavedModel
@@ -78,7 +78,8 @@ def overlaps(saved: SavedModel) -> list[Section]:
 
 def _words(table: Any, n: int, what: str) -> str:
     clear, rest = int(table["clear"].sum()), int((~table["clear"]).sum())
-    said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters. "
+    so = ", so the clusters overlap" if clear >= OVERLAP * n else ""
+    said = f"{count(clear, what)} of {n:,} clearly {'lies' if clear == 1 else 'lie'} between two clusters{so}. "
     said = said if clear else f"No {what} of {n:,} clearly lies between two clusters. "
     said += (
         f"That takes at least {SHARE:.0%} of the weight of its edges in each of the two, at least {FEWEST} edges to "
