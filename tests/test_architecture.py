@@ -133,6 +133,7 @@ OTHERS = {
         "panel_choice",
         "panel_changes",
         "panel_gap",
+        "panel_joint",
         "panel_leaning",
         "panel_misses",
         "misfit",

@@ -718,3 +718,10 @@ def test_tasks_of_the_same_name_in_two_groups_are_to_be_told_apart(run, files, m
     name, *given = command
     error = " ".join(run(name, "same.csv", *given, *NAMED, expect=2).err.split())
     assert "If these are different tasks, name both columns: --task item,version" in error
+
+
+@pytest.mark.parametrize("command", ["evaluate", "agree", "rate"])
+def test_commands_say_which_columns_were_read(run, files, command):
+    options = {"evaluate": [], "agree": [], "rate": ["--gold", "gold.csv", "--positive", "pass"]}[command]
+    said = run(command, "verdicts.csv", *options).err
+    assert "Columns read: task from 'item', worker from 'judge', label from 'verdict'." in said

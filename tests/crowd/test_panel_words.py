@@ -93,7 +93,7 @@ def test_shifts_cover_the_planted_ones(n_gold):
 def with_decisions(found, decisions):
     judges = found.replacement.judges.copy()
     judges["decision"] = [decisions.get(name, FAILS) for name in judges["judge"]]
-    found = replace(found, replacement=replace(found.replacement, judges=judges))
+    found = replace(found, replacement=replace(found.replacement, judges=judges, joint_biases=()))
     return replace(found, replacement=panel_choice.with_reservations(found))
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.reading import Sheet
-from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.tables import check_table_name, say_columns, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, say_more, show, show_plain, show_read
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.levels import mention_grades
@@ -106,6 +106,7 @@ def agree(
         write_table(found.table(), out)
     if tests is not None and test is not None:
         write_table(test.people, tests)
+    say_columns(panel.answers.columns)
     say_warnings(caught, "agree")
     notes, read = notes_of(caught, "agree"), _read(panel)
     if as_json:

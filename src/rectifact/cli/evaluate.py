@@ -16,7 +16,7 @@ from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.plans import Planning, promised
 from rectifact.cli.reading import Sheet
-from rectifact.cli.tables import check_table_name, named_as_read, write_table
+from rectifact.cli.tables import check_table_name, named_as_read, say_columns, write_table
 from rectifact.cli.terminal import QUIET, STDOUT, level, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
@@ -145,6 +145,7 @@ def evaluate(
         write_table(named_as_read(drawn, *names), sample)
         say(sample_words(found, len(drawn)))
     planned = planning.write(found.model, asked, shown=report is not None)
+    say_columns(verdicts.judges.columns)
     say_warnings(caught, "evaluate")
     notes, read = notes_of(caught, "evaluate"), _read(verdicts.judges.source, found)
     if as_json or out == STDOUT:

@@ -20,6 +20,7 @@ from rectifact.cli.tables import (
     check_parts_name,
     check_table_name,
     named_as_read,
+    say_columns,
     write_list,
     write_parts,
     write_table,
@@ -293,8 +294,7 @@ def _say(data: Any, model: Any, summary: Summary, gold: Path | None, audit: Audi
     )
     for finding in summary.findings:
         say(finding.on_command_line())
-    if data.columns and set(data.columns) != set(data.columns.values()):
-        say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in data.columns.items()) + ".")
+    say_columns(data.columns)
     if audit is not None:
         say(audit.words())
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from rectifact.cli import options
 from rectifact.cli.outcome import Outcome, notes_of, say_warnings
 from rectifact.cli.reading import Sheet
-from rectifact.cli.tables import check_table_name, write_table
+from rectifact.cli.tables import check_table_name, say_columns, write_table
 from rectifact.cli.terminal import STDOUT, progress, say, show, show_plain, show_read
 from rectifact.core.errors import InputError, count
 from rectifact.crowd.data.names import no_answers, split_names
@@ -96,6 +96,7 @@ def rate(
         found = checked_rates(data, gold, positive or None, **asked)
     if out is not None:
         write_table(found.table(), out)
+    say_columns(data.columns)
     say_warnings(caught, "rate")
     notes = notes_of(caught, "rate")
     who = f"{count(len(data), 'answer')} from {count(len(data.workers), 'judge')} on {count(len(data.tasks), 'task')}"

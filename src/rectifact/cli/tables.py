@@ -33,6 +33,12 @@ def check_different_files(paths: Sequence[Path | None]) -> None:
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
 
 
+def say_columns(columns: Mapping[str, str]) -> None:
+    """Say which columns were read as task, worker and label, unless they are called so."""
+    if columns and set(columns) != set(columns.values()):
+        say("Columns read: " + ", ".join(f"{role} from {column!r}" for role, column in columns.items()) + ".")
+
+
 def check_table_name(path: Path) -> None:
     """Refuse a name that does not show the format, and a place that cannot be written to."""
     check_writable(path)

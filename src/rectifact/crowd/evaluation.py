@@ -29,6 +29,7 @@ from rectifact.crowd.panel_agreement import Agreement, agreement_of
 from rectifact.crowd.panel_bias import Biases
 from rectifact.crowd.panel_choice import with_reservations
 from rectifact.crowd.panel_gap import agreement_gaps
+from rectifact.crowd.panel_joint import with_joint_biases
 from rectifact.crowd.panel_rates import Rates, check_options
 from rectifact.crowd.panel_replacement import Replacement, replacement_of
 from rectifact.crowd.panel_shift import biases_by
@@ -290,7 +291,8 @@ def evaluation_of(
     if positive is None and names and rates is not None:
         what = f"The share that is estimated is that of {names[0]!r}."
         warnings.warn(FitWarning(what, "Choose another class with positive.", option="positive"), stacklevel=3)
-    agreement = _or_why(unknown, lambda: _agreement(panel, confidence, random_state))
+    sampling: dict[str, Any] = {"n_resamples": 1000, "random_state": random_state}
+    agreement = _or_why(unknown, lambda: agreement_of(panel, confidence=confidence, **sampling))
     gaps = agreement_gaps(panel, confidence=confidence)
     biases = biases_by(reference, panel, names, groups, confidence)
     found = None if known is None else audit(model.probas_, known, ordinal=ordinal, confidence=confidence)
@@ -301,6 +303,7 @@ def evaluation_of(
     findings = findings_beside(pairs, model, panel, known)
     model = told_by_gold(model, certain).calibrate(certain)
     people = people_beside(reference, panel)
+    replacement = with_joint_biases(replacement, panel, [reference, people], names, groups, confidence)
     other, on_gold = beside_gold(reference, people, panel, asked)
     evaluation = Evaluation(
         *(panel, model, reference.name, known, found, rates, agreement, gaps, replacement, biases, pairs, groups),
@@ -329,10 +332,6 @@ def _check(panel: Panel) -> None:
         )
     check_comparable(panel.answers)
     check_people(panel)
-
-
-def _agreement(panel: Panel, confidence: float, random_state: Any) -> Agreement:
-    return agreement_of(panel, confidence=confidence, n_resamples=1000, random_state=random_state)
 
 
 def _replacement(panel: Panel, epsilon: float, twins: list[list[Any]]) -> Replacement | None:

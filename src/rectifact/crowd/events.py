@@ -28,6 +28,10 @@ SURPRISING = 0.01
 """Probability of a difference between tasks with and without labels below which labels look selected."""
 
 
+LEANS = ", so that the rate leans to such tasks"
+"""What labels that look selected mean for a rate by people."""
+
+
 @dataclass(frozen=True)
 class Judged:
     """Answers of judges, and what they say together before any person is heard.
@@ -206,7 +210,7 @@ def warn_if_selected(event: Measured, members: Mapping[Any, Members], by_people:
         return what
     planned = view == CONFIDENCE and labelled < everywhere
     how = "are more often in doubt than others, as those of a plan are" if planned else "look selected"
-    what = f"The tasks that people labelled {how}{where}, so that the rate leans to such tasks: {figures}"
+    what = f"The tasks that people labelled {how}{where}{LEANS}: {figures}"
     remedy = "For the rate, give gold labels of tasks drawn at random{}."
     command = remedy.format(": --sample tasks.csv draws some")
     warnings.warn(FitWarning(what, remedy.format(""), command=command), stacklevel=4)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rectifact.core.findings import Finding
 from rectifact.crowd.advice.audit import MISFIT, RELY
 from rectifact.crowd.data.names import in_words, sentence
+from rectifact.crowd.events import LEANS
 from rectifact.crowd.reference import GOLD, PEOPLE, consensus_classes
 
 MOST_NAMED = 3
@@ -67,6 +68,20 @@ def selection_words(found: Any) -> list[str]:
         return []
     what = "mean" if found.rates.quantity.is_mean else "share"
     return [f"Do not rely on the {what} below yet. {found.rates.selected}"]
+
+
+def agreement_caution(found: Any) -> list[str]:
+    """Why agreement with people, and the test for replacing them, cannot be relied on; empty if they can.
+
+    Judges and people agree less often on tasks in doubt, whatever rates are measured by.
+    """
+    rates = found.rates if found.reference == PEOPLE else found.by_people
+    if rates is None or not rates.selected or (found.agreement is None and found.replacement is None):
+        return []
+    if found.reference == PEOPLE:  # the reason was given for the rate
+        return ["For the same reason, do not rely yet on agreement with people, or on who may replace them."]
+    told = rates.selected.replace(LEANS, "")
+    return [f"Do not rely yet on agreement with people, or on who may replace them. {told}"]
 
 
 def compared(found: Any) -> tuple[pd.DataFrame, bool]:
@@ -162,6 +177,9 @@ def caution_steps(found: Any) -> list[Finding]:
         title = f"{_labels(found)} that look selected"
         given = (f"{text}{weighted.format(way)}" for text, way in zip(own, ways, strict=True))
         steps.append(Finding("warning", title, found.rates.selected, *given))
+    elif caution := agreement_caution(found):
+        remedy = "Let people answer tasks drawn at random, and measure agreement by these answers alone."
+        steps.append(Finding("warning", "tasks of people that look selected", caution[0], remedy))
     against = contradictions(found)
     if against:
         pairs = sentence([f"{second} minus {first}" for first, second in against])

@@ -14,8 +14,9 @@ from rectifact.crowd.events import EVERYTHING
 from rectifact.crowd.panel_allowance import beyond_allowance, near_allowance
 from rectifact.crowd.panel_bias import class_in_words, holm
 from rectifact.crowd.panel_evidence import shared_reason, thin_evidence
+from rectifact.crowd.panel_joint import as_joint
 from rectifact.crowd.panel_leaning import leaning_of
-from rectifact.crowd.panel_misses import missed_classes
+from rectifact.crowd.panel_misses import missed_classes, missed_together
 from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import deviations
 from rectifact.crowd.replacement import FAILS, MAY, PASSES, RESERVED, RULED_OUT, TOO_FEW
@@ -47,10 +48,11 @@ def with_reservations(found: Any) -> Any:
     passed = decisions.index[decisions == PASSES].tolist()
     said = {name: own.get(name) or _by_twin(_family(name, found.pairs), name, own, decisions) for name in passed}
     judges = test.judges.assign(reservation=[said.get(name, "") for name in test.judges["judge"]])
+    judges.loc[(judges["judge"] == TOGETHER) & (judges["decision"] != FAILS), "reservation"] = _joint_flaws(found)
     judges["decision"] = judges["decision"].replace(PASSES, MAY)
     for row in judges.index[(judges["decision"] == MAY) & (judges["reservation"] == "")]:
         judges.loc[row, "reservation"] = thin_evidence(found, judges.at[row, "judge"])
-    judges.loc[judges["reservation"] != "", "decision"] = RESERVED
+    judges.loc[(judges["decision"] == MAY) & (judges["reservation"] != ""), "decision"] = RESERVED
     for row, name in judges["judge"].items():
         why = _ruled_out(found, name, judges.at[row, "decision"], own)
         if why:
@@ -62,11 +64,24 @@ def with_reservations(found: Any) -> Any:
 
 def _ruled_out(found: Any, name: Any, decision: str, own: dict[Any, str]) -> str:
     """Why a judge cannot replace people, whatever the test says, or would say if people answered more tasks."""
-    if decision == FAILS or name == TOGETHER:
+    if decision == FAILS:
         return ""
+    if name == TOGETHER:
+        joint = as_joint(found)
+        return _joint_flaws(found) if joint is not None and beyond_allowance(joint, name) else ""
     if plain(name) in {plain(silent) for silent in uninformative(found.panel.answers.workers, found.model._model)}:
         return sentence(["gives answers that hardly depend on the class", *([own[name]] if name in own else [])])
     return own.get(name, "") if beyond_allowance(found, name) else ""
+
+
+def _joint_flaws(found: Any) -> str:
+    """What is wrong with the joint label for certain: judges who err in one direction do so together as well."""
+    joint = as_joint(found)
+    if joint is None:
+        return ""
+    bias = _shifted(joint, TOGETHER) or _biased(joint, TOGETHER)
+    words = [text for text in (bias, leaning_of(joint, TOGETHER), missed_together(found)) if text]
+    return sentence(words) if words else ""
 
 
 def _systematic(found: Any, judge: Any) -> bool:
@@ -110,26 +125,28 @@ def replacing(found: Any) -> str:
     single = _as_one(decisions.drop(TOGETHER, errors="ignore"), found.pairs)
     epsilon = f"(epsilon {found.replacement.epsilon:g})"
     by = {decision: single.index[single == decision].tolist() for decision in CAUTION}
-    who = [JOINT] if decisions.get(TOGETHER) == MAY and not by[MAY] else _one_of_each(by[MAY], found.pairs)
+    joint = decisions.get(TOGETHER) if not by[MAY] else None
+    who = [JOINT] if joint == MAY else _one_of_each(by[MAY], found.pairs)
+    with_joint = {decision: [JOINT] * (joint == decision) for decision in (RESERVED, RULED_OUT)}
     if len(who) > 1 and len(by[MAY]) == len(single):
         who = [f"all {len(single)} judges"]
-    if not who and not by[RESERVED] and not by[RULED_OUT] and by[TOO_FEW]:
+    if not who and not any(by[one] or with_joint[one] for one in (RESERVED, RULED_OUT)) and by[TOO_FEW]:
         return "people answered too few tasks to say whether judges may replace them"
     parts = [
         f"{sentence(who, MOST_NAMED)} may replace people {epsilon}" if who else f"no judge may replace people {epsilon}"
     ]
-    if by[RESERVED]:
-        names = _one_of_each(by[RESERVED], found.pairs)
+    if by[RESERVED] or with_joint[RESERVED]:
+        names = [*with_joint[RESERVED], *_one_of_each(by[RESERVED], found.pairs)]
         verb = "pass the test with reservations" if len(names) > 1 else "passes the test with a reservation"
-        why = shared_reason(found, by[RESERVED])
+        why = shared_reason(found, [*by[RESERVED], *([TOGETHER] * len(with_joint[RESERVED]))])
         parts.append(f"{sentence(names, MOST_NAMED)} {verb}{why}")
     if who and len(by[FAILS]) == len(single):
         parts.append("no single judge passes the test")
     elif who and by[FAILS]:
         names = _one_of_each(by[FAILS], found.pairs)
         parts.append(f"{sentence(names, MOST_NAMED)} {'does' if len(names) == 1 else 'do'} not pass the test")
-    if by[RULED_OUT]:
-        names = _one_of_each(by[RULED_OUT], found.pairs)
+    if by[RULED_OUT] or with_joint[RULED_OUT]:
+        names = [*with_joint[RULED_OUT], *_one_of_each(by[RULED_OUT], found.pairs)]
         parts.append(f"{sentence(names, MOST_NAMED)} {'is' if len(names) == 1 else 'are'} ruled out by certain flaws")
     if by[TOO_FEW]:
         parts.append(
@@ -275,7 +292,11 @@ def reservation_words(found: Any) -> str:
 def _reasons(test: Any, decision: str, about: str) -> str:
     """What speaks against each judge with this decision, in a sentence; empty if there is none."""
     rows = test.judges[test.judges["decision"] == decision].set_index("judge")["reservation"]
-    named = [f"{in_words(name)} {rows[name]}" for name in _by_quality(test).index if rows.get(name)]
+    named = [
+        f"{JOINT if name == TOGETHER else in_words(name)} {rows[name]}"
+        for name in _by_quality(test).index
+        if rows.get(name)
+    ]
     return f"{about}: {'; '.join(named)}." if named else ""
 
 

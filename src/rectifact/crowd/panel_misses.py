@@ -6,7 +6,10 @@ import numpy as np
 
 from rectifact.crowd.data.names import plain, plain_text
 from rectifact.crowd.panel_bias import holm
+from rectifact.crowd.panel_joint import joint_classes
+from rectifact.crowd.panel_replacement import TOGETHER
 from rectifact.crowd.prediction_powered import Floats, Share, deviations, difference
+from rectifact.crowd.reference import GOLD
 
 
 def missed_classes(found: Any) -> dict[Any, str]:
@@ -17,15 +20,35 @@ def missed_classes(found: Any) -> dict[Any, str]:
     """
     if not found.panel.has_people or found.replacement is None or found.panel.scale.level != "nominal":
         return {}
-    classes, posteriors = found.panel.answers.classes, found.unaided
-    said, z = found.model._answers.said(), deviations(found.biases.confidence)
+    said = found.model._answers.said()
+    judges = {found.panel.name(j): said[:, j] for j in range(found.panel.n_judges)}
+    return _missed_more(found, judges, found.unaided)
+
+
+def missed_together(found: Any) -> str:
+    """The class that the joint label of all judges misses most, in the same way, by gold labels; else empty.
+
+    Without gold labels, what the answers say together is what the joint label says.
+    """
+    if found.reference != GOLD or found.truth is None or found.panel.scale.level != "nominal":
+        return ""
+    known = found.truth >= 0
+    posteriors = np.where(known[:, None], np.eye(len(found.panel.answers.classes))[found.truth], 0.0)
+    label = np.where(known, joint_classes(found.replacement, found.panel), -1)
+    return _missed_more(found, {TOGETHER: label}, posteriors).get(TOGETHER, "")
+
+
+def _missed_more(found: Any, judges: dict[Any, Any], posteriors: Floats) -> dict[Any, str]:
+    """The same for the labels of some judges, by probabilities of the classes."""
+    classes, z = found.panel.answers.classes, deviations(found.biases.confidence)
+    theirs = found.model._answers.said()[:, found.panel.is_person]
     rows = []
     for c in range(len(classes)):
-        shares = [_missed(said[:, w], posteriors[:, c], c) for w in range(said.shape[1])]
-        people = _pooled([one for one, is_person in zip(shares, found.panel.is_person, strict=True) if is_person])
+        people = _pooled([_missed(theirs[:, w], posteriors[:, c], c) for w in range(theirs.shape[1])])
+        shares = {name: _missed(said, posteriors[:, c], c) for name, said in judges.items()}
         rows += [
-            (found.panel.name(j), c, one, people, difference(people, one, z))
-            for j, one in enumerate(shares[: found.panel.n_judges])
+            (name, c, one, people, difference(people, one, z))
+            for name, one in shares.items()
             if min(one.worth, people.worth) > 0
         ]
     certain = holm(np.array([row[4].p_value for row in rows]), found.biases.confidence)

@@ -50,6 +50,10 @@ class Replacement:
         Tasks that there are.
     follows : tuple or None
         The judge whose answer the panel's label is most often, on how many of how many tasks.
+    together : array of shape (n_tasks,) or None
+        The panel's label of each task as a number, NaN where no judge answered; None if there is one judge.
+    joint_biases : tuple
+        From :func:`rectifact.evaluate`: biases of that label by gold labels or else people, and by people beside gold.
     """
 
     judges: pd.DataFrame
@@ -58,6 +62,8 @@ class Replacement:
     least: int
     n_tasks: int = 0
     follows: tuple[Any, int, int] | None = None
+    together: Floats | None = None
+    joint_biases: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return replacement_repr(self)
@@ -167,7 +173,7 @@ def replacement_of(
     by_judge = [_judge_row(name, verdict) for name, verdict in verdicts.items()]
     by_person = [row for name, verdict in verdicts.items() for row in _person_rows(name, verdict, names)]
     tables = pd.DataFrame(by_judge, columns=JUDGE_COLUMNS), pd.DataFrame(by_person, columns=PERSON_COLUMNS)
-    return Replacement(*tables, epsilon, min_tasks, len(panel.answers.tasks), _follows(answers))
+    return Replacement(*tables, epsilon, min_tasks, len(panel.answers.tasks), _follows(answers), answers.get(TOGETHER))
 
 
 def _follows(answers: dict[Any, Floats]) -> tuple[Any, int, int] | None:

@@ -11,6 +11,7 @@ from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import in_words, matched, object_array, plain_text, sentence, who_all
 from rectifact.crowd.panel_accuracy import accuracy_sentence
 from rectifact.crowd.panel_caution import (
+    agreement_caution,
     compared,
     contradiction_words,
     contradictions,
@@ -47,6 +48,7 @@ def decision_words(found: Any, *, command: bool = True) -> list[str]:
         *gold_words(found),
         *coverage_words(found),
         *selection_words(found),
+        *agreement_caution(found),
         *_opposite_words(found),
         *([] if of_grades(found) is None else _opposite_words(of_grades(found))),
         *_rate_sentences(found),

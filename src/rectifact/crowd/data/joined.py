@@ -15,7 +15,7 @@ from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.files import fields_of, read_flat
 from rectifact.crowd.data.names import joined_names, plain, plain_text, split_names
-from rectifact.crowd.data.tables import COLUMN_NAMES, looks_long, usual_name
+from rectifact.crowd.data.tables import COLUMN_NAMES, looks_long, parts_of, usual_name
 
 READINGS = {
     "run",
@@ -72,27 +72,13 @@ def with_joined_task(data: Any, task: Any) -> tuple[Any, Any]:
     if isinstance(task, str) and len(names) < 2:
         return data, task
     joined = task if isinstance(task, str) else names[0] if len(names) == 1 else joined_names(names)
-    form, present = _columns(data)
+    form, present = columns_of(data)
     if form != "records" or joined in present or not set(names) <= set(present):
         return data, joined
     frame = table_of(data).copy()
     texts = [[_text(value) for value in frame[name]] for name in names]
     frame[joined] = [None if "" in parts else ", ".join(parts) for parts in zip(*texts, strict=True)]
     return frame, joined
-
-
-def joined_columns(present: Sequence[Any], task: Any) -> list[str]:
-    """The columns that were joined to name the ``task``, none if a single column names it.
-
-    Examples
-    --------
-    >>> joined_columns(["id", "version", "gpt", "id,version"], "id,version"), joined_columns(["id", "gpt"], "id")
-    (['id', 'version'], [])
-    """
-    if not isinstance(task, str) or task not in present:
-        return []
-    names = split_names(task)
-    return names if len(names) > 1 and set(names) <= set(present) else []
 
 
 def task_parts(data: Any, task: Any) -> dict[str, dict[Any, Any]]:
@@ -102,7 +88,7 @@ def task_parts(data: Any, task: Any) -> dict[str, dict[Any, Any]]:
     once = data[data[task].notna() & ~data[task].duplicated()] if task in data.columns else data
     return {
         name: dict(zip(once[task].tolist(), once[name].tolist(), strict=True))
-        for name in joined_columns(list(data.columns), task)
+        for name in parts_of(task, list(data.columns))
     }
 
 
@@ -119,7 +105,7 @@ def table_of(data: Any) -> pd.DataFrame:
     return nw.from_native(data, eager_only=True).to_pandas()
 
 
-def _columns(data: Any) -> tuple[str, list[Any]]:
+def columns_of(data: Any) -> tuple[str, list[Any]]:
     """The format of the data, and its columns; none for what is not a table."""
     is_table = isinstance(data, str | Path | list) or nw.dependencies.is_into_dataframe(data)
     return fields_of(data) if is_table else ("", [])

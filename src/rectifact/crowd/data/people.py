@@ -16,10 +16,11 @@ from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
 from rectifact.crowd.data.joined import RepeatedTask, with_joined_task
+from rectifact.crowd.data.label_columns import refuse_other_labels, with_roles_beside
 from rectifact.crowd.data.levels import is_number, scale_for
 from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
 from rectifact.crowd.data.read import coded
-from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, likely_column
+from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, in_file, likely_column
 from rectifact.crowd.data.task_columns import task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.unmatched import no_common_task
@@ -95,9 +96,13 @@ def read_panel(
     """
     given: dict[str, Any] = dict.fromkeys(COLUMN_NAMES) | (columns or {})
     own = given if humans is None else judges_columns(given, wide)
+    if not wide:
+        data, task = with_joined_task(data, given["task"])
+        own = with_roles_beside(data, own | {"task": task})
     parts = [coded(data, own, wide, missing, None, form, question)]
     if humans is not None:
         parts.append(read_people(humans, given, wide, missing, question, parts[0]))
+        refuse_other_labels(data, parts[0], humans, parts[1])
     parts = without_failures(parts, None if isinstance(data, Answers) else missing, used=named_by(classes))
     order = classes
     if classes is None and all(isinstance(part, Answers) for part in (data, humans) if part is not None):
@@ -178,13 +183,13 @@ def _check_named(humans: Any, present: list[Any], names: dict[str, str | None]) 
         if names[role] not in present:
             meant = likely_column(present, role, str(names[role]))
             remedy = f"Check the spelling, or leave out {{}}{role}." if meant is None else f"Did you mean {meant!r}?"
-            what = f"{_where(humans)} has no column {names[role]!r} for the {role} among {present}."
+            what = f"{_where(humans)} has no column {names[role]!r} for the {role} among {in_file(present)}."
             raise InputError(what, remedy.format(""), command=remedy.format("--"))
     other = "label" if named == ["worker"] else "worker"
     if len(named) == 1 and not _is_long(present, {other: None}):
         remedy = f"Name it: {{}}; if each person has a column, leave out {{}}{named[0]}."
         command = remedy.format(f"--{other} COLUMN", "--")
-        what = f"{_where(humans)} has no column for the {other} among {present}."
+        what = f"{_where(humans)} has no column for the {other} among {in_file(present)}."
         raise InputError(what, remedy.format(f"{other}='...'", ""), command=command)
 
 
@@ -205,7 +210,7 @@ def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None]
         wanted = sentence([f"the {role}" for role in lacking])
         called = sentence([repr(names[role] or role) for role in lacking])
         raise InputError(
-            f"{_where(humans)} has no column for {wanted} among {present}.",
+            f"{_where(humans)} has no column for {wanted} among {in_file(present)}.",
             f"Rename what has {'it' if len(lacking) == 1 else 'them'} to {called} there, with one answer per row.",
         )
 

@@ -25,6 +25,7 @@ from rectifact.crowd.data.joined import (
     task_parts,
     with_joined_task,
 )
+from rectifact.crowd.data.label_columns import label_column
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, is_auto, to_matrix, whole_numbers
 from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
 from rectifact.crowd.data.records import from_records
@@ -284,6 +285,8 @@ def _check_names(data: Any, names: dict[str, str | None], wide: bool) -> None:
 
 def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: Sequence[Any] | None) -> Answers:
     columns = find_columns(frame.columns, given)
+    if given.get("label") is None:
+        columns["label"] = label_column(frame, columns)
     kept, n_empty = labelled(frame.get_column(columns["label"]).to_numpy(), missing)
     warn_of_empty(n_empty, stacklevel=5)
     if not kept.all():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.data.names import likely, object_array
+from rectifact.crowd.data.names import likely, object_array, split_names
 from rectifact.crowd.data.workbooks import is_workbook, read_workbook
 from rectifact.io import tables
 from rectifact.io.text import text_suffix
@@ -60,12 +60,9 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
         if given not in columns:
             meant = likely_column(columns, role, given)
             remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
-            raise InputError(f"There is no column {given!r} for the {role} among {list(columns)}.", remedy)
+            raise InputError(f"There is no column {given!r} for the {role} among {in_file(columns)}.", remedy)
         return given
-    names = COLUMN_NAMES[role]
-    if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
-        names = ["answer", *names]  # Prodigy, whose label is the question and whose answer is accept or reject
-    found = _first_named(columns, names)
+    found = usual_column(columns, role)
     if found is None and role == "task":
         found = usual_task(columns)
     if found is not None:
@@ -79,7 +76,15 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     elif role in ("worker", "label"):
         remedy += " A table with one column per worker is read with wide=True."
     command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
-    raise InputError(f"No column for the {role} among {list(columns)}.", remedy, command=command)
+    raise InputError(f"No column for the {role} among {in_file(columns)}.", remedy, command=command)
+
+
+def usual_column(columns: Sequence[str], role: str) -> str | None:
+    """The column with a usual name of the ``role``, None if there is none."""
+    names = COLUMN_NAMES[role]
+    if role == "label" and _first_named(columns, ("_task_hash", "_input_hash")) is not None:
+        names = ["answer", *names]  # Prodigy, whose label is the question and whose answer is accept or reject
+    return _first_named(columns, names)
 
 
 def likely_column(columns: Sequence[str], role: str, given: str) -> str | None:
@@ -103,6 +108,25 @@ def find_columns(columns: Sequence[str], names: dict[str, str | None], *, wide: 
     return found
 
 
+def parts_of(task: object, columns: Sequence[str]) -> list[str]:
+    """The columns that were joined to name the ``task``, none if a single column names it.
+
+    Examples
+    --------
+    >>> parts_of("id,version", ["id", "version", "gpt", "id,version"]), parts_of("id", ["id", "gpt"])
+    (['id', 'version'], [])
+    """
+    if not isinstance(task, str) or task not in columns:
+        return []
+    names = split_names(task)
+    return names if len(names) > 1 and set(names) <= set(columns) else []
+
+
+def in_file(columns: Sequence[str]) -> list[str]:
+    """Columns without one that was made of several others to name the tasks, for messages."""
+    return [name for name in columns if not parts_of(name, columns)]
+
+
 def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None], wide: bool) -> None:
     """Refuse columns of which none can be told for several roles, all of them at once."""
     missing = []
@@ -113,7 +137,9 @@ def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None], wide: 
             missing.append(role)
     if len(missing) < 2 or len(columns) < 2:
         return
-    what = f"No columns for the {' and the '.join([', the '.join(missing[:-1]), missing[-1]])} among {list(columns)}."
+    what = (
+        f"No columns for the {' and the '.join([', the '.join(missing[:-1]), missing[-1]])} among {in_file(columns)}."
+    )
     other = " A table with one column per worker is read with {}." if wide and "worker" in missing else ""
     remedy = f"Name them: {', '.join(f'{role}={chr(39)}...{chr(39)}' for role in missing)}.{other.format('wide=True')}"
     command = f"Name them: {' '.join(f'--{role} COLUMN' for role in missing)}.{other.format('--wide')}"
@@ -123,7 +149,7 @@ def _refuse_unnamed(columns: Sequence[str], names: dict[str, str | None], wide: 
 def find_gold_column(columns: Sequence[str], role: str, own: str | None, task: str | None = None) -> str:
     """Name of the column of certain labels that holds the ``role``; in the answers it was called ``own``.
 
-    Of two columns, the label may be the one that is not the ``task``.
+    The label may be the only column that is not the ``task``, nor one of those that name it together.
 
     Examples
     --------
@@ -134,10 +160,12 @@ def find_gold_column(columns: Sequence[str], role: str, own: str | None, task: s
     if role == "label":
         names = ("truth", "gold", "true_label", *names, "correct")
     found = _first_named(columns, names)
-    if found is None and role == "label" and len(columns) == 2 and task is not None:
-        found = next((column for column in columns if column != task), None)  # the one that is left
+    if found is None and role == "label" and task is not None:
+        left = [column for column in columns if column not in (task, *parts_of(task, columns))]
+        found = left[0] if len(left) == 1 else None
     if found is None:
-        raise InputError(f"No column for the {role} of the gold labels among {list(columns)}.", f"Call it {role!r}.")
+        what = f"No column for the {role} of the gold labels among {in_file(columns)}."
+        raise InputError(what, f"Call it {role!r}.")
     return found
 
 

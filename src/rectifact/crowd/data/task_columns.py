@@ -12,7 +12,7 @@ from rectifact.core.errors import FitWarning, InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.joined import table_of
 from rectifact.crowd.data.names import matched, object_array
-from rectifact.crowd.data.tables import find_column, find_gold_column, usual_task
+from rectifact.crowd.data.tables import find_column, find_gold_column, in_file, usual_task
 
 MOST = 0.5
 """Share of the values of a column above which it holds the tasks that judges answered."""
@@ -50,7 +50,7 @@ def task_column(
         return named
     if len(found) != 1:
         raise InputError(
-            f"{where} has no column for the task among {list(present)}.", f"Rename what has it to {own!r} there."
+            f"{where} has no column for the task among {in_file(present)}.", f"Rename what has it to {own!r} there."
         )
     _say(where, found[0], judges)
     return found[0]

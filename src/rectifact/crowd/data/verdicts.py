@@ -19,6 +19,7 @@ from rectifact.crowd.data.formats.label_studio import annotators
 from rectifact.crowd.data.groups import SEVERAL, groups_in_column, read_groups
 from rectifact.crowd.data.humans import consensus, mention_gold
 from rectifact.crowd.data.joined import with_joined_task
+from rectifact.crowd.data.label_columns import refuse_other_labels, with_roles_beside
 from rectifact.crowd.data.names import (
     NAMED,
     Gold,
@@ -114,12 +115,13 @@ def read_verdicts(
     data, names["task"] = with_joined_task(data, names["task"])
     if wide:
         return _from_wide(data, humans, people, gold, by, text, names, missing)
-    answers = coded(data, names, False, missing, None, form, question)
+    answers = coded(data, with_roles_beside(data, names, gold, by), False, missing, None, form, question)
     source = Path(data) if isinstance(data, str | Path) else data
     beside = _Beside(source, answers)
     judges, theirs = _split(answers, beside.people(people))
     if humans is not None:
         theirs = _joined(judges, theirs, read_people(humans, names, False, missing, question, judges))
+        refuse_other_labels(data, judges, humans, theirs)
     known = answers.gold if gold is None else beside.gold(gold)
     kind = beside.kind_column() if theirs is None else None
     return Verdicts(judges, theirs, known, beside.groups(by), beside.texts(text), kind, _open(data, missing))

@@ -10,11 +10,12 @@ from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.humans import Groups, task_groups
-from rectifact.crowd.data.joined import joined_columns, refuse_repeated_rows, table_of, with_joined_task
+from rectifact.crowd.data.joined import refuse_repeated_rows, table_of, with_joined_task
+from rectifact.crowd.data.label_columns import with_roles_beside
 from rectifact.crowd.data.names import likely, object_array, with_commas
 from rectifact.crowd.data.people import answered_once
 from rectifact.crowd.data.read import coded, read_gold
-from rectifact.crowd.data.tables import find_column, usual_task
+from rectifact.crowd.data.tables import find_column, parts_of, usual_task
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 
 
@@ -41,6 +42,8 @@ def grouped_answers(
     columns = columns | {"task": task}
     if wide and isinstance(by, str):
         data, beside = wide_table(data, [by], columns.get("task"))
+    if not wide:
+        columns = with_roles_beside(data, columns, by=by)
     answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
     meant = [*named_by(classes), *with_commas(named_by(asked), answers.classes)]
     if not isinstance(data, Answers):
@@ -83,7 +86,7 @@ def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.
     for name in named:
         kept = frame[name].notna() & (frame[name] != "")
         beside[name] = dict(zip(tasks[kept].tolist(), frame.loc[kept, name].tolist(), strict=True))
-    joined = joined_columns(list(frame.columns), task)  # which are needed where the answers are read
+    joined = parts_of(task, list(frame.columns))  # which are needed where the answers are read
     return frame.drop(columns=[name for name in named if name not in joined]), beside
 
 
