@@ -868,8 +868,8 @@ def read(monkeypatch, capsys, tmp_path):
     found = SimpleNamespace(input=None, X=None)
     original = reading.Reading.read
 
-    def keep(self, path, purpose):
-        found.input = original(self, path, purpose)
+    def keep(self, path, purpose, **options):
+        found.input = original(self, path, purpose, **options)
         return found.input
 
     def stop(model, X, *more, **options):

@@ -213,8 +213,10 @@ def test_groups_are_compared_where_both_are_known():
 
 def test_where_nothing_is_found_again_no_other_number_is_advised():
     sizes, weak = np.array([9, 9]), np.array([0.2, 0.3])
-    found = [each.finding for each in diagnose(sizes, None, weak, 0.2, Division(9, 0.3, 2, 0.2, 0.5), 1, "node")]
-    assert found == ["2 clusters that are not found again"]
+    more, fewer = Division(9, 0.3, 2, 0.2, 0.5), Division(1, 0.3, 2, 0.2, 0.5)
+    for other, beyond_chance in ((more, None), (fewer, None), (fewer, True)):
+        found = diagnose(sizes, None, weak, 0.2, other, 1, "node", beyond_chance=beyond_chance)
+        assert [each.finding for each in found] == ["2 clusters that are not found again"]
 
 
 def test_an_empty_table_of_edges_is_refused():

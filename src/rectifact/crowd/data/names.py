@@ -221,7 +221,10 @@ def split_names(text: str) -> list[str]:
     >>> split_names('gpt, "Smith, Ann",bob')
     ['gpt', 'Smith, Ann', 'bob']
     """
-    fields = next(csv.reader([text], skipinitialspace=True), [])
+    try:
+        fields = next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:  # a line break, or more letters than a field may have: one name that no list of names holds
+        fields = [text]
     return [name.strip() for name in fields if name.strip()]
 
 
