@@ -729,9 +729,10 @@ def test_dimensions_stand_in_the_order_that_the_report_names():
 def test_our_sentences_are_not_cut_and_names_from_right_to_left_move_nothing():
     long = " and ".join(f"version {i} is 15.5 points higher" for i in range(40)) + "."
     arabic = "\u0627\u0644\u0646\u0633\u062e\u0629"
-    report = Report("Evaluation", "", [Section("Decision", long, [])], main=[long, f"{arabic} minus A is (-0.2)."])
+    blocks = [Table("Judges", [Column("judge")], [("A",)], note=long), Findings([("note", "much to say", long, "")])]
+    report = Report("Evaluation", "", [Section("Decision", long, blocks)], main=[long, f"{arabic} minus A is (-0.2)."])
     page = render([report], "t")
-    assert page.count(long) == 2
+    assert page.count(long) == 4
     assert f'<bdi dir="ltr">\u2068{arabic}\u2069 minus A' in page
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rectifact.core.errors import InputError, shortened
 from rectifact.io.files import atomic_path, check_writable
-from rectifact.report.blocks import Report, Section, Table
+from rectifact.report.blocks import Findings, Report, Table
 from rectifact.report.names import count, isolated, middle_cut
 from rectifact.report.scales import written
 from rectifact.report.svg import NARROW, Chart, style_sheet
@@ -23,6 +23,9 @@ RIGHT_TO_LEFT = re.compile(r"{0}+(?:[ _\-./'’\d]+{0}+)*".format(r"[\u0590-\u08
 
 LONGEST_TEXT = 600
 """Characters of a text that are kept in the page."""
+
+OWN_SENTENCES = ("words", "note")
+"""Fields of blocks that hold our own sentences, which are not cut."""
 
 MOST_DECIMALS, SHORT_TEXT = 3, 20
 """Decimals of a column of numbers; letters of the cells of a column that are not broken into lines."""
@@ -101,19 +104,19 @@ def _clean(value: Any) -> Any:
         from markupsafe import Markup
 
         drawn = {"wide": Markup(value.svg()), "narrow": Markup(value.svg(NARROW))}  # noqa: S704, svg() escapes names
-        return {"kind": "chart", "title": _clean(value.title), "words": _clean(value.words)} | drawn
+        return {"kind": "chart", "title": _clean(value.title), "words": _own(value.words)} | drawn
     if isinstance(value, Report):
-        main = [_text(shortened(sentence)) for sentence in value.main]  # our own sentences, which are not cut
-        return {"kind": "report", "warnings": _clean(value.warnings())} | _clean(vars(value)) | {"main": main}
-    if isinstance(value, Section):
-        return {"kind": "section"} | _clean(vars(value)) | {"words": _text(shortened(value.words))}
+        main = [_own(sentence) for sentence in value.main]
+        warnings = [(place, _finding(item)) for place, item in value.warnings()]
+        return {"kind": "report", "warnings": warnings} | _fields(value) | {"main": main}
     if isinstance(value, Table):
-        rows = _clean(value.rows)
-        columns = [_column(column, [row[i] for row in rows]) for i, column in enumerate(_clean(value.columns))]
-        rest = {name: part for name, part in vars(value).items() if name not in ("rows", "columns")}
-        return {"kind": "table", "rows": rows, "columns": columns} | _clean(rest)
+        table = _fields(value)
+        columns = [_column(one, [row[i] for row in table["rows"]]) for i, one in enumerate(table["columns"])]
+        return {"kind": "table"} | table | {"columns": columns}
+    if isinstance(value, Findings):
+        return {"kind": "findings", "items": [_finding(item) for item in value.items]}
     if is_dataclass(value):
-        return {"kind": type(value).__name__.lower()} | _clean(vars(value))
+        return {"kind": type(value).__name__.lower()} | _fields(value)
     if isinstance(value, dict):
         return {key: _clean(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -123,6 +126,21 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str) and not value.startswith("data:image/png;base64,"):
         return _text(value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT].rsplit(" ", 1)[0] + " …")
     return value
+
+
+def _fields(block: Any) -> dict[str, Any]:
+    """The fields of a block, of which some hold our own sentences."""
+    return {name: (_own if name in OWN_SENTENCES else _clean)(part) for name, part in vars(block).items()}
+
+
+def _finding(item: Sequence[str]) -> list[str]:
+    """The severity, the finding, its detail and its remedy."""
+    return [_own(part) for part in item]
+
+
+def _own(sentences: str) -> str:
+    """Sentences of our own: only the names in them are cut, as nobody can do with half of a sentence."""
+    return _text(shortened(sentences))
 
 
 def _text(value: str) -> str:
