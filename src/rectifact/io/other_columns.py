@@ -67,8 +67,9 @@ def about_other_columns(X: Any, names: Sequence[Any], dropped: Sequence[str] = (
 
 def _above(X: NDArray[np.float64], usual: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """A column of which all values are above all values of the other usual ones, and do not rise with their sum."""
-    lows, highs = np.nan_to_num(np.nanmin(X, axis=0)), np.nan_to_num(np.nanmax(X, axis=0))
-    highs = np.where(usual, highs, -np.inf)
+    usual = usual & ~np.isnan(X).all(axis=0)  # a column without a value is neither above the others nor below
+    lows = np.where(np.isnan(X), np.inf, X).min(axis=0)
+    highs = np.where(usual, np.where(np.isnan(X), -np.inf, X).max(axis=0), -np.inf)
     first, second = np.argsort(-highs)[:2]
     above = np.zeros(len(usual), dtype=bool)
     if usual[first] and lows[first] > highs[second] >= 0:
