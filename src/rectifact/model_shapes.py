@@ -57,7 +57,7 @@ GRAPH = ENDING | {
 SHAPES: dict[str, dict[str, str]] = {
     "DawidSkene": CROWD
     | {
-        "_gold": "tuple?",
+        "_gold": "pair?",
         "_fitting": "Fitting",
         "_model": "CrowdModel",
         "priors_": "share classes",
@@ -85,7 +85,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "label": "int answers <classes",
         "columns": "dict",
         "weight": "float? answers",
-        "gold": "tuple?",
+        "gold": "pair?",
         "source": "dict",
         "task_parts": "dict",
     },
@@ -160,6 +160,7 @@ SCALARS: dict[str, Callable[[Any], bool]] = {
     "history": lambda value: isinstance(value, list) and all(map(_is_row, value)),
     "dict": lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value),
     "tuple": lambda value: isinstance(value, tuple | list),
+    "pair": lambda value: _is_pair(value),
 }
 
 
@@ -284,6 +285,13 @@ def _values(model: Any) -> Iterable[Any]:
     return [getattr(model, name) for name in names]
 
 
+def _is_pair(value: Any) -> bool:
+    """Two lists of one length, such as tasks and their gold labels."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        return False
+    return all(isinstance(one, np.ndarray) and one.ndim == 1 for one in value) and len(value[0]) == len(value[1])
+
+
 def _check_parameters(model: BaseEstimator) -> None:
     try:
         model._validate_params()
@@ -312,7 +320,9 @@ def _check(name: str, value: Any, what: str, lengths: dict[str, int]) -> None:
             raise ValueError(f"its {name} holds values that are not between 0 and 1")
     elif kind in ("matrix", "graph"):
         fits = sp.issparse(value) or isinstance(value, np.ndarray)
-        if fits and kind == "graph" and not np.isfinite(value.data if sp.issparse(value) else value).all():
+        weights = value.data if sp.issparse(value) else value
+        fits = fits and (kind == "matrix" or weights.dtype.kind in ARRAYS["finite"])
+        if fits and kind == "graph" and not np.isfinite(weights).all():
             raise ValueError(f"its {name} holds values that are not finite")
     else:
         fits = type(value).__name__ == kind
