@@ -16,6 +16,7 @@ from rectifact.datasets import load_images, make_dots, make_sprites
 from rectifact.latent import choices
 from rectifact.latent.data import large_values, largest_column
 from rectifact.latent.nmd import expected_rows
+from rectifact.latent.scales import tops_of
 from rectifact.metrics import root_mean_squared_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -186,6 +187,15 @@ def test_scale_of_the_data_is_the_scale_of_the_embedding(planted, fitted, scale)
     model = clone(fitted).fit(scale * planted)
     assert_allclose(model.embedding_, scale * fitted.embedding_, atol=1e-5 * scale)
     assert_allclose(model.scale_, scale * fitted.scale_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e155, 1e300])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_spread_of_a_column_has_the_scale_of_the_data(scale):
+    X = np.random.default_rng(0).random((60, 4))
+    X[::7, 1] = np.nan
+    assert_allclose(tops_of(scale * X), scale * tops_of(X), rtol=1e-12)
+    assert_allclose(tops_of(X)[2], np.nanstd(X, axis=0), rtol=1e-12)
 
 
 class TestOddData:

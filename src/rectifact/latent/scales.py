@@ -154,7 +154,8 @@ def tops_of(X: Any) -> NDArray[np.float64]:
     for j, column in enumerate(_known_columns(X)):
         few[j] = len(column) < FEW
         if len(column):
-            tops[:, j] = *np.sort(column)[[-1, max(-2, -len(column))]], column.std()
+            size = np.abs(column).max() or 1.0  # the squares of the largest numbers are infinite
+            tops[:, j] = *np.sort(column)[[-1, max(-2, -len(column))]], size * (column / size).std()
     if few.any():
         tops[:, few] = tops.max(axis=1, keepdims=True)
     return tops
