@@ -16,7 +16,7 @@ from rectifact.datasets import load_images, make_dots, make_sprites
 from rectifact.latent import choices
 from rectifact.latent.data import large_values, largest_column
 from rectifact.latent.nmd import expected_rows
-from rectifact.latent.scales import tops_of
+from rectifact.latent.scales import limits_of, tops_of
 from rectifact.metrics import root_mean_squared_error
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -196,6 +196,14 @@ def test_the_spread_of_a_column_has_the_scale_of_the_data(scale):
     X[::7, 1] = np.nan
     assert_allclose(tops_of(scale * X), scale * tops_of(X), rtol=1e-12)
     assert_allclose(tops_of(X)[2], np.nanstd(X, axis=0), rtol=1e-12)
+    assert (limits_of(scale * X, tops_of(scale * X)) > 0).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_beyond_the_largest_number_there_is_no_limit():
+    X = np.full((60, 2), np.finfo(float).max)
+    X[0] = [1.0, np.nan]
+    assert np.isposinf(limits_of(X, tops_of(X))).any()
 
 
 class TestOddData:

@@ -122,7 +122,11 @@ def _still_largest(X: Any, column: int) -> bool:
     >>> counts = np.tile([[0.0, 4.0], [2.0, 0.0]], 3)
     >>> _still_largest(np.c_[counts, [1990.0, 2020.0]], 6), _still_largest(np.c_[counts, [0.0, 2020.0]], 6)
     (True, False)
+    >>> _still_largest(1e300 * np.c_[counts, [1990.0, 2020.0]], 6)
+    True
     """
+    largest = np.nan_to_num(np.fmax.reduce(np.abs(X), axis=0))
+    X = X / np.where(largest > 0, largest, 1.0)  # the squares of the largest numbers are infinite
     squares, variances = np.nansum(X**2, axis=0), np.nanvar(X, axis=0)
     after = squares / np.where(variances > 0, variances, 1.0)
     return bool(2 * after[column] > after.sum())

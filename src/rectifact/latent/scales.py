@@ -185,7 +185,8 @@ def limits_of(known: NDArray[np.float64], tops: NDArray[np.float64]) -> NDArray[
         beyond = np.where((known > 0) & (others > 0), known / others, np.nan)
     beyond[np.isnan(beyond).all(axis=1)] = 1.0
     exceeds = np.maximum(np.nanquantile(beyond, MOST_BEYOND, axis=1, keepdims=True), 1.0)
-    return np.asarray(exceeds * largest + SPREADS * spread)
+    with np.errstate(over="ignore"):  # beyond the largest number there is no limit
+        return np.asarray(exceeds * largest + SPREADS * spread)
 
 
 def n_cut(known: NDArray[np.float64], full: NDArray[np.float64], limits: NDArray[np.float64]) -> int:
