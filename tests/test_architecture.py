@@ -207,6 +207,7 @@ OTHERS = {
         "edges",
         "distances",
         "far",
+        "gaps",
         "mistaken",
         "joining",
         "outside",

@@ -27,11 +27,12 @@ from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import SHIFT
 from rectifact.graph.components import fixed_least
+from rectifact.graph.gaps import Apart, groups_apart
 from rectifact.graph.hidden_groups import groups_in_columns
 from rectifact.graph.knn import nearest
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.overlaps import matched_overlaps, partners
-from rectifact.graph.peaks import density_neighbours, separations
+from rectifact.graph.peaks import density_neighbours
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
 from rectifact.graph.weights import HIDDEN, few_hold_most
@@ -137,17 +138,13 @@ class GraphTrial:
         """Whether the nodes are points, joined to their neighbours."""
         return self._near is not None
 
-    @property
-    def smallest(self) -> int:
-        """Points that a group of points needs to be counted."""
-        return density_neighbours(self._graph.shape[0])
-
-    def separations(self) -> NDArray[Any]:
-        """How far each group of points stands apart, as :func:`rectifact.graph.peaks.separations` has it."""
+    def groups_apart(self) -> Apart:
+        """How far groups of points stand apart."""
         if self._near is None:
             raise ValueError("Only points have a density.")
-        squared = to_host(nearest(self._near.points, self.smallest, None, None)).data.reshape(-1, self.smallest)
-        return separations(np.sqrt(squared[self._order]), self._graph)
+        k = density_neighbours(self._graph.shape[0])
+        squared = to_host(nearest(self._near.points, k, None, None)).data.reshape(-1, k)
+        return groups_apart(np.sqrt(squared), self._graph, self._near.points, self._order)
 
     def in_columns(self) -> tuple[list[int], int]:
         """Columns of points that show groups alone, and how many groups stand apart in these."""

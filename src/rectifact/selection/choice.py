@@ -186,7 +186,8 @@ def select(
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
     """The number of groups that stand apart, or the nearest that was asked for."""
-    found = choose_for_points(trial.separations(), numbers, trial.smallest, trial.in_columns())
+    apart = trial.groups_apart()
+    found = choose_for_points(apart.scores, numbers, apart.fewest, trial.in_columns(), apart.compact)
     model = _fitted(estimator, X, trial.parameter, found.best)
     set_stability(model, trial)
     if found.reason.startswith(NOTHING):
