@@ -217,6 +217,7 @@ OTHERS = {
         "spelling",
         "scaling",
         "gold",
+        "splits",
         "hidden_groups",
         "how_many",
         "knn",

@@ -295,12 +295,11 @@ class GraphResults(GraphPlots):
         S = sp.csr_array(self.affinity_matrix_).astype(float)
         return sp.csr_array(sp.csr_array(S * roots[:, None] * roots)[inside][:, inside]), labels[inside]
 
-    def findings(self, first: int = 0, other: Division | None = None) -> list[Finding]:
-        """The rows of :meth:`diagnose` as objects; ``first`` is the number of the first community in their words."""
+    def findings(self, first: int = 0, other: Division | None = None, *, advised: bool = False) -> list[Finding]:
+        """The rows of :meth:`diagnose` as objects; ``first`` is the first number, ``advised`` leaves out others."""
         check_is_fitted(self)
         labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
-        points = hasattr(self, "points_")
-        what, sizes = "point" if points else "node", np.bincount(of_node)
+        what, sizes = "point" if (points := hasattr(self, "points_")) else "node", np.bincount(of_node)
         least = least_nodes(sizes, self.n_clusters, self.min_component)
         parts = Components(of_node, sizes, least, self.resolved_["n_components"])
         groups, heavy = self._groups_apart() if points else None, None
@@ -320,6 +319,7 @@ class GraphResults(GraphPlots):
             heavy,
             parts.least_for(other.n) if other is not None else None,
             True if S is None or self.n_clusters == 1 else shows_communities(S),
+            advised,
         )
 
     def _groups_apart(self) -> int | None:
