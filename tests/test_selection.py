@@ -13,8 +13,9 @@ from rectifact import ANDNMF, NMD, DawidSkene, InputError, LogisticPCA, Purifica
 from rectifact.core.errors import FitWarning
 from rectifact.core.monitor import NotConverged
 from rectifact.datasets import MissingDataset, load_jasper, make_block_model, make_signatures, make_spectra, make_topics
-from rectifact.graph.how_many import drawn_edges, edge_gains, hold_out
+from rectifact.graph.how_many import edge_gains
 from rectifact.graph.overlaps import matched_overlaps
+from rectifact.graph.splits import drawn_edges, hold_out
 from rectifact.latent.filling import compare_with_means
 from rectifact.latent.how_many import PREDICTED, LatentTrial
 from rectifact.metrics import part_errors

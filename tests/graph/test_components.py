@@ -180,7 +180,8 @@ def test_loops_directions_and_weights():
 def test_directed_graphs_lose_their_direction():
     networkx = pytest.importorskip("networkx")
     graph = networkx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])
-    model = SymNMF(1).fit(graph)  # it is a graph whatever affinity says
+    with pytest.warns(FitWarning, match=r"The graph is directed, and directions are ignored\. Weights of both"):
+        model = SymNMF(1).fit(graph)  # it is a graph whatever affinity says
     assert_array_equal(model.degrees_, [2, 3, 1])
 
 

@@ -8,11 +8,15 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_digits, make_blobs, make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
 
 from rectifact import InputError, SymNMF
 from rectifact.core.errors import FitWarning
+from rectifact.graph.distances import points_of
+from rectifact.graph.gaps import divisions
 from rectifact.graph.hidden_groups import groups_in_columns
-from rectifact.graph.peaks import density_neighbours, prominences
+from rectifact.graph.knn import nearest
+from rectifact.graph.peaks import density_neighbours, prominences, shape_of_density
 from rectifact.metrics import cluster_accuracy
 from rectifact.selection import select
 from rectifact.selection.points import NOTHING, choose_for_points
@@ -171,3 +175,74 @@ def test_the_columns_that_show_groups_come_before_another_number():
     assert said.endswith(
         "Keep these alone (on the command line by name, with --columns), or compare with -k 4 (n_clusters in Python)."
     )
+
+
+def uneven(sizes: list[int], apart: float, n_columns: int, seed: int) -> tuple[Any, Any]:
+    """Round groups of unequal sizes, and which point is in which."""
+    kinds = np.repeat(range(len(sizes)), sizes)
+    corners = apart * np.eye(n_columns)[: len(sizes)] / 2**0.5 if n_columns > 2 else apart * np.array(CORNERS)
+    return np.random.default_rng(seed).normal(size=(len(kinds), n_columns)) + corners[kinds], kinds
+
+
+CORNERS = [[0, 0], [1, 0], [0, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("sizes", [[11, 8, 5], [14, 9, 6, 4], [30, 20, 5]], ids=str)
+@pytest.mark.parametrize(("apart", "n_columns"), [(9.0, 2), (13.0, 23)])
+def test_small_groups_beside_larger_ones_are_counted(sizes: list[int], apart: float, n_columns: int) -> None:
+    for seed in range(3):
+        X, kinds = uneven(sizes, apart, n_columns, seed)
+        found = select(SymNMF(random_state=0), X, random_state=0)
+        assert found.best == len(sizes) or not found.sure
+        assert found.best <= len(sizes)
+        model = SymNMF(len(sizes), random_state=0).fit(X)
+        assert adjusted_rand_score(kinds, model.labels_) > 0.9
+        assert "no group of points stands apart" not in [each.finding for each in model.findings()]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sectors_of_unequal_size_are_counted_by_the_correlations_of_their_members(seed: int) -> None:
+    rng, kinds = np.random.default_rng(seed), np.repeat([0, 1, 2], [11, 8, 5])
+    observed = 0.8 * rng.normal(size=(300, 3))[:, kinds] + 0.7 * rng.normal(size=(300, 24))
+    X = points_of(np.sqrt(2 - 2 * np.corrcoef(observed.T).clip(-1, 1)))
+    found = select(SymNMF(random_state=0), X, random_state=0)
+    assert (found.best, found.sure) == (3, True)
+    assert adjusted_rand_score(kinds, found.estimator.labels_) == 1
+
+
+def test_small_clouds_without_groups_have_no_wide_gaps() -> None:
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        for n in (10, 24, 60, 140):
+            for X in (
+                rng.random((n, 2)),
+                rng.normal(size=(n, 3)),
+                rng.normal(size=(n, 20)),
+                rng.exponential(1, (n, 5)),
+                rng.integers(1, 6, (n, 3)).astype(float),
+            ):
+                near = nearest(X, 2, None, None).data.reshape(n, 2)
+                found += any(each.score > 1 for each in divisions(X, shape_of_density(np.sqrt(near))[1]))
+    assert found <= 3
+
+
+def test_a_compact_division_without_a_wide_gap_is_named_and_not_taken() -> None:
+    X = uneven([14, 9, 6, 4], 5.5, 2, 1)[0]
+    with warnings.catch_warnings(action="ignore"):
+        found = select(SymNMF(random_state=0), X, random_state=0)
+    assert found.best < 4
+    assert not found.sure
+    assert "Average linkage makes 4 compact groups (mean silhouette 0." in found.reason
+    assert found.reason.endswith("Compare with -k 4 (n_clusters in Python).")
+    assert 4 in found.table["k"].tolist()
+    model = SymNMF(4, random_state=0).fit(X)
+    assert "no group of points stands apart" not in [each.finding for each in model.findings()]
+
+
+def test_the_order_of_a_small_table_does_not_matter() -> None:
+    X = uneven([11, 8, 5], 9.0, 2, 3)[0].round(1)
+    order = np.random.default_rng(0).permutation(len(X))
+    with warnings.catch_warnings(action="ignore"):
+        one, other = (select(SymNMF(random_state=0), rows, random_state=0) for rows in (X, X[order]))
+    assert one.reason == other.reason

@@ -25,6 +25,7 @@ from rectifact.graph.scaling import scaled_note
 from rectifact.graph.weights import Values, check_for_points
 from rectifact.io.graphs import nearly_equal
 from rectifact.models import SavedModel
+from rectifact.selection.communities import names_others
 
 FOUND = {"scale=", "min_component", "distances"}
 """Parameters of warnings that are said otherwise: nodes in no cluster are a finding, as in the report,
@@ -217,7 +218,8 @@ def cluster(
     compared = None if groups is None else compare(placed[0], groups.values)
     write_table(node_table(found, placed, points, roles, compared), out)
     louvain = model.compared_with_louvain()
-    findings = model.findings(first=1, other=louvain)
+    advised = found.selection is not None and names_others(found.selection.reason)
+    findings = model.findings(first=1, other=louvain, advised=advised)
     say_warnings([each for each in caught if not FOUND & set(getattr(each.message, "options", ()))], "cluster")
     for finding in findings:
         say(finding.on_command_line())

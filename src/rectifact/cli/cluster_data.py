@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.cli.reading import Reading
@@ -17,6 +18,7 @@ from rectifact.io.edge_columns import may_be_far, sounds_far
 from rectifact.io.graphs import ADDED
 from rectifact.io.inputs import Input
 from rectifact.io.matrices import numbered
+from rectifact.io.two_modes import sum_node
 
 ONLY_NODES = "--ignore-case is for the nodes of a graph."
 
@@ -73,10 +75,31 @@ def _read(source: Reading, path: Path, values: str | None) -> Given:
         given = Given(*from_edges(*found.edges, sort=False))
     else:
         given = _of_matrix(found.matrix, source.graph)
+    given = _without_sums(given, found) if given.what == "node" else given
     weighted = found.edges is None or len(found.edges) > 2
     if values is None and given.what == "node" and weighted:
         _check_not_distances(given.X, found.weight or source.weight or "", path)
     return given
+
+
+def _without_sums(given: Given, found: Input) -> Given:
+    """A graph without a node that holds the sums of the others, such as a row of totals."""
+    node = sum_node(given.X)
+    if node is None and found.matrix is not None:  # sums of what leads from a node, or to it
+        X = _without_gaps(found.matrix.X, say_so=False)
+        node = next((each for each in map(sum_node, (X, X.T)) if each is not None), None)
+    elif node is None and found.edges is not None and len(found.edges) > 2:
+        ends = [pd.Index(given.names).get_indexer(end) for end in found.edges[:2]]
+        directed = sp.coo_array((found.edges[2], ends), shape=given.X.shape).tocsr()
+        node = next((each for each in map(sum_node, (directed, directed.T)) if each is not None), None)
+    if node is None:
+        return given
+    kept = np.delete(np.arange(len(given.names)), node)
+    say(
+        f"{str(given.names[node])!r} is left out: its weight to each other node is the sum of all other weights of "
+        "that node, as in a row of totals."
+    )
+    return given._replace(X=given.X[kept][:, kept], names=[given.names[i] for i in kept])
 
 
 def _of_matrix(matrix: Any, is_graph: bool) -> Given:
@@ -164,14 +187,15 @@ def _check_cells(X: Any, names: Any, columns: Any) -> None:
     raise InputError(f"{what}{str(names[row])!r}.", f"Fill {'it' if n == 1 else 'them'} in, {drop}")
 
 
-def _without_gaps(X: Any) -> Any:
+def _without_gaps(X: Any, *, say_so: bool = True) -> Any:
     """A matrix of weights with its empty cells set to 0, which means that there is no edge."""
     gaps = None if sp.issparse(X) else np.isnan(X)
     if gaps is None or not gaps.any() or gaps.all():
         return X
     n = int(gaps.sum())
     verbs = ("is", "counts") if n == 1 else ("are", "count")
-    say(f"{count(n, 'cell')} of the matrix {verbs[0]} empty and {verbs[1]} as 0, no edge.")
+    if say_so:
+        say(f"{count(n, 'cell')} of the matrix {verbs[0]} empty and {verbs[1]} as 0, no edge.")
     return np.where(gaps, 0.0, X)
 
 

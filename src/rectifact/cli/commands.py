@@ -88,6 +88,15 @@ class Commands(TyperGroup):
             check_values(loaded, rest)
         return name, loaded, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what is wrong with an option is said without the terms of the library that checks it."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            if isinstance(said := getattr(error, "message", None), str):
+                vars(error)["message"] = said.removeprefix("Value error, ")
+            raise
+
 
 def check_values(command: Any, words: list[str]) -> None:
     """Refuse an option where the value of another belongs, as in ``--graph -k 4``, which would name a file ``-k``."""

@@ -120,6 +120,10 @@ def read_groups(
         more = _would_match(table[key], names) - n_found
         hint = f"; {more:,} more would match if capitals and surrounding spaces were ignored" if more > 0 else ""
         hint += "; for these, add --ignore-case" if hint and what == "node" else ""
+        others = len(set(table[key].dropna().astype(str)) - set(map(str, names)))
+        if others and 2 * n_found < n_samples:
+            verb = "is" if others == 1 else "are"
+            hint += f"; {count(others, 'name')} of {path.name!r} {verb} not among them"
         without = f", with leading zeros ignored ({zeros[key]})" if key in zeros else ""
         say(f"{said} matched by {by}{without}: {n_found} of {count(n_samples, what)}{hint}.")
         return Groups({column: _numbers(found)})

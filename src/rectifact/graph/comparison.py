@@ -60,7 +60,8 @@ class Comparison:
         """The figures in words; ``what`` is one of the clustered things, such as ``"node"``."""
         n = int(self.table.to_numpy().sum())
         left = f"; {count(self.n_left_out, what)} without a cluster or a group left out" if self.n_left_out else ""
-        return (
+        few = f"Only {n:,} of {count(n + self.n_left_out, what)} can be compared, which says little about the others. "
+        return (few if n < self.n_left_out else "") + (
             f"Clusters and the known groups of {self.title!r} agree with an NMI of {figure(self.nmi, '.2f')} and an "
             f"adjusted Rand index of {figure(self.ari, '.2f')} (1 if they are the same, about 0 by chance), and an "
             f"accuracy of {figure(self.accuracy, '.0%')} if each cluster stands for one group ({count(n, what)}{left})."
@@ -69,7 +70,8 @@ class Comparison:
     def disagreement(self, names: Sequence[str], what: str) -> str:
         """Which nodes are not with their known group, in words, by their ``names``."""
         if len(self.table) == 1:
-            return f"As all {what}s are in one cluster, none can be said to disagree with its known group."
+            those = f"{what}s with a known group" if self.n_left_out else f"{what}s"
+            return f"As all {those} are in one cluster, none can be said to disagree with its known group."
         n, inside = len(self.disagree), int(self.table.to_numpy().sum())
         start = f"If each cluster stands for the group of most of its {what}s,"
         if not n:

@@ -20,6 +20,9 @@ WEAK = 0.6
 FRAGMENT = 0.25
 """Share of the median size below which a community is far smaller than the others, if it has fewer than 10 nodes."""
 
+AS_ADVISED = "Compare first with what the choice of the number names."
+"""The remedy where the choice has named other numbers."""
+
 NAMED = 12
 """Communities that a sentence names."""
 
@@ -36,6 +39,7 @@ def diagnose(
     heavy: Finding | None = None,
     least: int | None = None,
     beyond_chance: bool | None = True,
+    advised: bool = False,
 ) -> list[Finding]:
     """What could be wrong with communities, and what to do about it.
 
@@ -64,6 +68,8 @@ def diagnose(
         needs no word.
     beyond_chance : bool or None, default True
         Whether the graph has more structure than random graphs; None if that was not tested.
+    advised : bool, default False
+        Whether the choice of the number has named others to compare with, so that findings name none.
 
     Returns
     -------
@@ -78,7 +84,7 @@ def diagnose(
     found = [each for each in (heavy, in_none) if each is not None]
     more = other if beyond_chance and other is not None and other.is_better and other.n > len(sizes) else None
     if stability is not None and len(sizes) > 1:
-        found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first, more)
+        found += _unstable(np.flatnonzero((stability < WEAK) & (sizes > 0)), stability, first, more, advised)
     found += _few(np.flatnonzero(sizes == 1), np.flatnonzero(sizes == 0), first, what)
     if what == "node":
         found += _fragments(sizes, first)
@@ -91,7 +97,7 @@ def diagnose(
     elif more is None and stability is not None and len(sizes) > 1 and (stability < WEAK).all():
         pass  # where nothing is found again, another number is no better, unless several communities share each cluster
     elif other is not None and other.is_better:
-        found.append(_more_modular(other, least))
+        found.append(_more_modular(other, least, advised))
     return found
 
 
@@ -109,7 +115,9 @@ def listed(numbers: Sequence[int]) -> str:
     return f"cluster {shown[0]}" if len(shown) == 1 else f"clusters {', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int, better: Division | None) -> list[Finding]:
+def _unstable(
+    weak: NDArray[Any], stability: NDArray[Any], first: int, better: Division | None, advised: bool
+) -> list[Finding]:
     """That some communities are not found again; there may be too many, or too few if ``better`` has more."""
     if not len(weak):
         return []
@@ -122,7 +130,7 @@ def _unstable(weak: NDArray[Any], stability: NDArray[Any], first: int, better: D
     remedy = f"Do not rely on {'it' if one else 'them'}."
     others = [f"compare with {better.n} clusters"] if better is not None else []
     others += ["with fewer" if others else "compare with a smaller {}"] if len(stability) > 2 else []
-    fewer = f"{remedy[:-1]}, and {' and '.join(others)}." if others else remedy
+    fewer = f"{remedy[:-1]}, and {' and '.join(others)}." if others and not advised else remedy
     return [
         Finding(
             "warning",
@@ -197,7 +205,7 @@ def _one_group(n: int) -> Finding:
     )
 
 
-def _more_modular(other: Division, least: int | None = None) -> Finding:
+def _more_modular(other: Division, least: int | None = None, advised: bool = False) -> Finding:
     n, n_other = other.own_n, other.n
     same = (f", min_component={least}", f" --min-component {least}") if least else ("", "")
     what = f"{other.where}Louvain's {n_other} communities have a modularity of {other.modularity:.3f}"
@@ -208,6 +216,8 @@ def _more_modular(other: Division, least: int | None = None) -> Finding:
             chance = f"Those of a random graph with the same degrees have {other.by_chance:.3f}"
         detail = f"{what}. {chance}."
         look = "To look at them all the same: {}, which says whether they are found again."
+        if advised:
+            return Finding("note", "another division has a higher modularity", detail, AS_ADVISED)
         python = look.format(f"n_clusters={n_other}{same[0]} and rectifact.selection.assess")
         shell = look.format(f"-k {n_other}{same[1]} --stability")
         return Finding("note", "another division has a higher modularity", detail, python, shell)
@@ -216,8 +226,9 @@ def _more_modular(other: Division, least: int | None = None) -> Finding:
         f"{what}, these {n} have {other.own_modularity:.3f}, and both agree with an adjusted Rand index of "
         f"{other.agreement:.2f}. Neither is right by that alone: modularity {why}."
     )
-    if n == n_other:
+    if n == n_other or advised:
         remedy = "Nothing has to be done: SymNMF does not maximise modularity."
+        remedy = remedy if n == n_other else AS_ADVISED
         return Finding("note", "another division has a higher modularity", detail, remedy)
     return Finding(
         "note",

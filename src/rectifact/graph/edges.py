@@ -23,6 +23,8 @@ from rectifact.io.listed import likely_edges
 from rectifact.io.several import find_lists
 from rectifact.io.spelling import composed
 
+DIRECTED = "The graph is directed, and directions are ignored."
+
 ROLES = ("source", "target", "weight")
 """Columns of a table of edges; there need not be weights."""
 
@@ -52,9 +54,10 @@ def read_graph(
     X = X if is_table else _weighted_by(X, named)
     if _is_networkx(X):
         _warn_of_unused(X)
-        return from_networkx(X)
-    if _is_igraph(X):
-        return from_igraph(X)
+    if _is_networkx(X) or _is_igraph(X):
+        if getattr(X, "is_directed", bool)():
+            warnings.warn(FitWarning(DIRECTED, "Weights of both directions are added up."), stacklevel=5)
+        return from_networkx(X) if _is_networkx(X) else from_igraph(X)
     if not is_table:
         return None
     table = nw.from_native(X, eager_only=True)

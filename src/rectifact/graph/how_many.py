@@ -12,7 +12,6 @@ References
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,21 +26,18 @@ from rectifact.graph.base import Graph, GraphClusterer
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import SHIFT
 from rectifact.graph.components import fixed_least
+from rectifact.graph.diagnosis import WEAK
+from rectifact.graph.gaps import Apart, groups_apart
 from rectifact.graph.hidden_groups import groups_in_columns
 from rectifact.graph.knn import nearest
+from rectifact.graph.louvain import compare_with_louvain
 from rectifact.graph.normalisation import inverse_roots
 from rectifact.graph.overlaps import matched_overlaps, partners
-from rectifact.graph.peaks import density_neighbours, separations
+from rectifact.graph.peaks import density_neighbours
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
+from rectifact.graph.splits import drawn_edges, hold_out, n_splits
 from rectifact.graph.weights import HIDDEN, few_hold_most
-
-SHARE, MOST_HIDDEN = 0.1, 100_000
-"""Share of the edges that are hidden, and the most."""
-
-ENOUGH, MOST_SPLITS = 12_000, 50
-"""Edges of a graph that is judged by one such share. In smaller ones, further shares are hidden, and where there are
-few edges, all of them several times: seven edges of a network of thirty people say little."""
 
 FIRST, MOST, NODES_PER_CLUSTER = 32, 256, 4
 """Eigenvalues looked at first and at most, and the fewest nodes per community."""
@@ -137,17 +133,13 @@ class GraphTrial:
         """Whether the nodes are points, joined to their neighbours."""
         return self._near is not None
 
-    @property
-    def smallest(self) -> int:
-        """Points that a group of points needs to be counted."""
-        return density_neighbours(self._graph.shape[0])
-
-    def separations(self) -> NDArray[Any]:
-        """How far each group of points stands apart, as :func:`rectifact.graph.peaks.separations` has it."""
+    def groups_apart(self) -> Apart:
+        """How far groups of points stand apart."""
         if self._near is None:
             raise ValueError("Only points have a density.")
-        squared = to_host(nearest(self._near.points, self.smallest, None, None)).data.reshape(-1, self.smallest)
-        return separations(np.sqrt(squared[self._order]), self._graph)
+        k = density_neighbours(self._graph.shape[0])
+        squared = to_host(nearest(self._near.points, k, None, None)).data.reshape(-1, k)
+        return groups_apart(np.sqrt(squared), self._graph, self._near.points, self._order)
 
     def in_columns(self) -> tuple[list[int], int]:
         """Columns of points that show groups alone, and how many groups stand apart in these."""
@@ -164,11 +156,25 @@ class GraphTrial:
         if len(labels) != n:
             what = f"The graph has {count(n, 'node')}, but the model was fitted to {len(labels):,}."
             raise InputError(what, "Give the graph of the fit.", option="X=")
-        shares, labels = self._shares_of(labels), labels[self._order]
-        draws = range(max(2, min(MOST_DRAWS, self._scored)))
-        found = np.array([matched_overlaps(labels, self._labels_of(i, k, shares), k) for i in draws])
+        found = self._recurrence(labels[self._order], k, self._shares_of(labels))
         self.stability_range = np.stack([found.min(axis=0), found.max(axis=0)])
         return found.mean(axis=0)
+
+    def are_found_again(self, k: int) -> bool:
+        """Whether each of k communities of a connected graph is found again where some of the edges are left out."""
+        return bool((self._recurrence(self._fit(self._graph, k), k).mean(axis=0) >= WEAK).all())
+
+    def are_louvains(self, k: int) -> bool:
+        """Whether Louvain's method finds the same k communities, as far as it can be tried."""
+        labels = self._fit(self._graph, k)
+        inside = labels >= 0
+        other = compare_with_louvain(sp.csr_array(self._graph[inside][:, inside]), labels[inside], k)
+        return other is not None and other.agreement == 1
+
+    def _recurrence(self, labels: NDArray[Any], k: int, shares: Shares | None = None) -> NDArray[Any]:
+        """Overlap of each community with that of each sample of the edges, a row for each."""
+        draws = range(max(2, min(MOST_DRAWS, self._scored)))
+        return np.array([matched_overlaps(labels, self._labels_of(i, k, shares), k) for i in draws])
 
     def resampled(self, model: Any, rng: np.random.Generator) -> NDArray[Any]:
         """Whether a node belongs to each community of ``model``, in a graph of edges drawn again."""
@@ -224,64 +230,6 @@ def _adjacency(graph: Graph) -> sp.csr_array:
     A.setdiag(0)
     A.eliminate_zeros()
     return A
-
-
-@dataclass(frozen=True)
-class Split:
-    """A graph without some of its edges, these edges, each once, and their places among all edges."""
-
-    rest: sp.csr_array
-    hidden: sp.coo_array
-    places: NDArray[Any]
-
-
-def n_splits(n_edges: int) -> int:
-    """How many times edges are hidden, so that scores of small graphs do not depend on which.
-
-    Examples
-    --------
-    >>> n_splits(70), n_splits(600), n_splits(5000)
-    (50, 20, 2)
-    """
-    return max(1, min(MOST_SPLITS, ENOUGH // max(n_edges, 1)))
-
-
-def hold_out(graph: sp.csr_array, rng: np.random.Generator, times: int, share: float = SHARE) -> list[Split]:
-    """Hide a share of the edges ``times`` times; no edge twice before all were hidden.
-
-    Examples
-    --------
-    >>> ring = sp.csr_array(np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1))
-    >>> splits = hold_out(ring, np.random.default_rng(0), 10)
-    >>> [int(split.rest.sum() / 2 + split.hidden.sum()) for split in splits[:2]]
-    [20, 20]
-    >>> len(set(np.concatenate([split.places for split in splits])))
-    20
-    """
-    edges = sp.coo_array(sp.triu(graph, 1))
-    count = len(edges.data)
-    size = max(1, round(min(share, MOST_HIDDEN / max(count, 1)) * count))
-    each = max(1, count // size)
-    orders = [rng.permutation(count) for _ in range(-(-times // each))]
-    return [_split(edges, orders[i // each][i % each * size :][:size]) for i in range(times)]
-
-
-def _split(edges: sp.coo_array, places: NDArray[Any]) -> Split:
-    i, j = edges.coords
-    kept = np.ones(len(edges.data), dtype=bool)
-    kept[places] = False
-    hidden = sp.coo_array((edges.data[places], (i[places], j[places])), shape=edges.shape)
-    rest = sp.csr_array((edges.data[kept], (i[kept], j[kept])), shape=edges.shape)
-    return Split(sp.csr_array(rest + rest.T), hidden, places)
-
-
-def drawn_edges(graph: sp.csr_array, rng: np.random.Generator) -> sp.csr_array:
-    """As many edges drawn from those of the graph, each as often as chance has it."""
-    edges = sp.coo_array(sp.triu(graph, 1))
-    times = np.bincount(rng.integers(len(edges.data), size=len(edges.data)), minlength=len(edges.data))
-    drawn = sp.csr_array((edges.data * times, edges.coords), shape=graph.shape)
-    drawn.eliminate_zeros()
-    return sp.csr_array(drawn + drawn.T)
 
 
 def edge_gains(graph: sp.csr_array, labels: NDArray[Any], hidden: sp.coo_array) -> NDArray[Any]:

@@ -59,13 +59,13 @@ def separations(distances: NDArray[Any], graph: Any) -> NDArray[Any]:
     2
     """
     n, k = distances.shape
-    density, dimension = _log_density(distances)
+    density, dimension = shape_of_density(distances)
     needed = (2 * np.log(max(n / k, 2))) ** 0.5 * (1 + 1 / dimension) / k**0.5
     prominence, sizes = prominences(density, graph, floor=float(density.min()) - 2 * needed)
     return np.asarray(np.sort(prominence[sizes >= k])[::-1] / needed)
 
 
-def _log_density(distances: NDArray[Any]) -> tuple[NDArray[Any], float]:
+def shape_of_density(distances: NDArray[Any]) -> tuple[NDArray[Any], float]:
     """Log-density of each point, up to a constant, and the dimension in which it is meant."""
     positive = distances[distances > 0]
     logs = np.log(np.maximum(distances, positive.min() if len(positive) else 1.0))

@@ -18,11 +18,12 @@ from rectifact.graph.bridges import MAY, clear_bridges, hub_ranks, memberships_t
 from rectifact.graph.components import Components, least_nodes
 from rectifact.graph.diagnosis import diagnose
 from rectifact.graph.far import relative_distances
+from rectifact.graph.gaps import groups_apart
 from rectifact.graph.knn import nearest
 from rectifact.graph.louvain import Division, compare_with_louvain
 from rectifact.graph.new_nodes import NewNodes, in_order, read_new_nodes
 from rectifact.graph.outside import outside
-from rectifact.graph.peaks import density_neighbours, separations
+from rectifact.graph.peaks import density_neighbours
 from rectifact.graph.permuted import shows_communities
 from rectifact.graph.plots import GraphPlots
 from rectifact.graph.quality import quality
@@ -294,12 +295,11 @@ class GraphResults(GraphPlots):
         S = sp.csr_array(self.affinity_matrix_).astype(float)
         return sp.csr_array(sp.csr_array(S * roots[:, None] * roots)[inside][:, inside]), labels[inside]
 
-    def findings(self, first: int = 0, other: Division | None = None) -> list[Finding]:
-        """The rows of :meth:`diagnose` as objects; ``first`` is the number of the first community in their words."""
+    def findings(self, first: int = 0, other: Division | None = None, *, advised: bool = False) -> list[Finding]:
+        """The rows of :meth:`diagnose` as objects; ``first`` is the first number, ``advised`` leaves out others."""
         check_is_fitted(self)
         labels, of_node = to_host(self.labels_), to_host(self.component_labels_)
-        points = hasattr(self, "points_")
-        what, sizes = "point" if points else "node", np.bincount(of_node)
+        what, sizes = "point" if (points := hasattr(self, "points_")) else "node", np.bincount(of_node)
         least = least_nodes(sizes, self.n_clusters, self.min_component)
         parts = Components(of_node, sizes, least, self.resolved_["n_components"])
         groups, heavy = self._groups_apart() if points else None, None
@@ -319,16 +319,17 @@ class GraphResults(GraphPlots):
             heavy,
             parts.least_for(other.n) if other is not None else None,
             True if S is None or self.n_clusters == 1 else shows_communities(S),
+            advised,
         )
 
     def _groups_apart(self) -> int | None:
-        """How many groups of points stand apart; None where it takes long to find out."""
+        """How many groups of points stand apart; None where that takes long, or compact groups leave it open."""
         n = len(self.labels_)
         if n > MOST_POINTS or self.n_clusters == 1 or not is_host(self.affinity_matrix_) or not is_host(self.points_):
             return None
-        k = density_neighbours(n)
-        squared = nearest(self.points_, k, None, None)
-        return int((separations(np.sqrt(squared.data.reshape(-1, k)), sp.csr_array(self.affinity_matrix_)) > 1).sum())
+        squared = nearest(self.points_, density_neighbours(n), None, None)
+        apart = groups_apart(np.sqrt(squared.data.reshape(n, -1)), sp.csr_array(self.affinity_matrix_), self.points_)
+        return None if apart.groups == 1 and apart.compact is not None else apart.groups
 
 
 def leading_memberships(labels: NDArray[Any], membership: NDArray[Any]) -> dict[str, NDArray[Any]]:

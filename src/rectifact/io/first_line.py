@@ -3,10 +3,13 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from rectifact.io.columns import View, ask
+from rectifact.io.columns import Options, View, ask
+from rectifact.io.frames import Frame
 from rectifact.io.tables import is_number
+from rectifact.io.text import text_suffix
 
 FEWEST_EVEN, FEWEST_ORDERED = 5, 10
 """Columns from which numbers of the first line in equal steps, or only in order, are likely to be an axis."""
@@ -47,3 +50,13 @@ def are_places(row: NDArray[Any]) -> bool:
         return False
     even = bool(np.allclose(steps, steps[0]))
     return bool((steps == 1).all()) or (even and len(row) >= FEWEST_EVEN) or len(row) >= FEWEST_ORDERED
+
+
+def may_begin_with_edge(frame: Frame, options: Options) -> bool:
+    """Whether the line 0,1 or 0,1,2 above numbers of nodes may be an edge, and not numbers in place of names."""
+    names, kinds = frame.table.column_names, frame.table.schema.types
+    if not frame.named or names not in (["0", "1"], ["0", "1", "2"]) or text_suffix(frame.path) == ".parquet":
+        return False
+    if options.header or options.table or options.keep or "0" in (*options.triples, *options.drop, options.id_column):
+        return False
+    return all(map(pa.types.is_integer, kinds[:2]))

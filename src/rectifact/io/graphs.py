@@ -70,7 +70,8 @@ def _stored(path: Path) -> tuple[Any, str]:
         try:
             return _read(nx, path, form), form
         except (nx.NetworkXError, SyntaxError, TypeError, AttributeError, IndexError) as error:  # XML: SyntaxError
-            raise ValueError(str(error)) from error
+            what = f"Cannot read {str(path)!r} as {form}: {str(error).rstrip('.')}."
+            raise InputError(what, "Export the file again, or save its edges as CSV.") from error
 
 
 def node_attributes(path: Path) -> dict[str, dict[str, Any]] | None:

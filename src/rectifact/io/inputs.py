@@ -17,6 +17,7 @@ from rectifact.io.all_rows import AllRows
 from rectifact.io.assemble import from_edges, from_numbers, from_texts, from_triples, is_adjacency, pairs, sentence
 from rectifact.io.columns import Options, Plan, Purpose, View, is_axis_name, quoted, unlisted
 from rectifact.io.files import reading
+from rectifact.io.first_line import may_begin_with_edge
 from rectifact.io.frames import SAMPLES, Frame, read_frame
 from rectifact.io.graphs import (
     GRAPHS,
@@ -36,6 +37,7 @@ from rectifact.io.spelling import composed, spelt_alike
 from rectifact.io.stray_texts import refuse_stray_texts, without_texts
 from rectifact.io.text import are_numbers, are_records, text_head, text_suffix
 from rectifact.io.triples import negatives_set_to_0, refuse_options_of_triples, settled
+from rectifact.io.two_modes import how_as_graph, two_modes, without_sums
 
 FEW_UNNAMED = 0.05
 """Share of the rows of triples without an identifier that may be left out unasked: more may mean something else, such
@@ -168,7 +170,7 @@ def read_input(path: Path, purpose: Purpose, request: Request) -> Input:
         spaced = suffix in PLAIN and _is_spaced(path, purpose)
         read = partial(read_frame, path, sheet=request.sheet, spaced=spaced, thousands=request.thousands)
         frame = read(header=request.options.header)
-        if purpose == "cluster" and _may_begin_with_edge(frame, request.options):
+        if purpose == "cluster" and may_begin_with_edge(frame, request.options):
             bare = read(header=False)
             frame = bare if find_kind(bare, purpose, request.options).kind == "edges" else frame
         return _from_frame(PREPARED[purpose](without_texts(frame, request.options.missing_texts)), purpose, request)
@@ -232,16 +234,6 @@ def _is_spaced(path: Path, purpose: Purpose) -> bool:
     remedy = "Write one edge per line; if each line has a node and its neighbours, rename it to .adjlist."
     remedy = remedy if purpose == "cluster" else "Use rectifact parts --text for texts."
     raise InputError(f"The lines of {str(path)!r} do not have the same number of fields.", remedy)
-
-
-def _may_begin_with_edge(frame: Frame, options: Options) -> bool:
-    """Whether the line 0,1 or 0,1,2 above numbers of nodes may be an edge, and not numbers in place of names."""
-    names, kinds = frame.table.column_names, frame.table.schema.types
-    if not frame.named or names not in (["0", "1"], ["0", "1", "2"]) or text_suffix(frame.path) == ".parquet":
-        return False
-    if options.header or options.table or options.keep or "0" in (*options.triples, *options.drop, options.id_column):
-        return False
-    return all(map(pa.types.is_integer, kinds[:2]))
 
 
 def _refuse_table_options(path: Path, request: Request, what: str) -> None:
@@ -312,7 +304,11 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
         what = "has a header line and no rows below it" if frame.named else "has no rows"
         raise InputError(f"{str(frame.path)!r} {what}.", "Check the program that wrote it, or the filter.")
     request = replace(request, options=request.options.for_table(frame.table.column_names))
+    as_graph = request.options.graph and not request.options.triples
+    frame = without_sums(frame, request.options.drop) if as_graph else frame
     square = request.options.graph and is_adjacency(frame)
+    if as_graph and not square and (modes := two_modes(frame)) is not None:
+        return Input(f"{'; '.join([f'Read as {modes[1]}', *frame.remarks])}.", modes[0])
     plan = Plan("numbers", ()) if square else find_kind(frame, purpose, request.options)
     for option in ("weight", "split"):
         if getattr(request.options, option) and plan.kind != "edges":
@@ -341,6 +337,8 @@ def _from_frame(frame: Frame, purpose: Purpose, request: Request) -> Input:
     refuse_options_of_triples(frame.path, request.options, "a table of numbers")
     if not request.transpose and any(map(is_axis_name, plan.index[:1])):
         frame = replace(frame, remarks=(*frame.remarks, "for samples in columns: --transpose"))
+    if purpose == "cluster" and not request.options.table:
+        frame = replace(frame, remarks=(*frame.remarks, *how_as_graph(frame)))
     stored = negatives_set_to_0(frame.path, request.options.returns, from_numbers(frame, plan))
     return _finished(frame, plan, request, purpose, stored)
 

@@ -45,6 +45,9 @@ def given_edges(view: View) -> Plan:
         return by_name
     weight, likely = view.options.weight, likely_edges(view)
     names = [name for name in view.names if not _is_row_number(view, name)]
+    if weight and len(names) > 3:  # what is neither a text nor the weights says something else, such as the year
+        named = likely[:2] or [name for name in names if name != weight and is_name(view.type(name))]
+        names = [*named, weight] if len(named) == 2 else names
     ends = [name for name in names if name != weight][:2]
     if not likely:
         _check_for_lists(view, ends, names)

@@ -21,6 +21,8 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
     sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
     what, points = noun(model), hasattr(model, "points_")
     main = _how_sure(saved)
+    for title, values in (saved.groups or {}).items():
+        main.append(compare_with_groups(model.labels_, values, title).sentence(what))
     if model.n_clusters == 1:
         all_of = "All" if sizes.max() == len(model.labels_) else f"{sizes.max():,} of"
         return [*main, f"{all_of} {count(len(model.labels_), what)} are in one cluster."], _steps(saved)
@@ -91,8 +93,7 @@ def _steps(saved: SavedModel) -> list[str]:
     if len(between) and not weak.all():
         clear = int(between["clear"].sum())
         who = f"the {_several(clear, what)} that clearly {'lies' if clear == 1 else 'lie'} between clusters"
-        who = who if clear else f"the {_several(len(between), what)} that may belong to two clusters"
-        steps.append(f"Look at {who}, under Overlaps.")
+        steps += [f"Look at {who}, under Overlaps."] * (clear > 0)
     for title, values in (saved.groups or {}).items():
         n = len(compare_with_groups(model.labels_, values, title).disagree)
         own = "disagrees with its" if n == 1 else "disagree with their"

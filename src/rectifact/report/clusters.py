@@ -28,6 +28,7 @@ from rectifact.report.members import (
 )
 from rectifact.report.names import count, isolated
 from rectifact.report.overlaps import elsewhere, known_groups, overlaps
+from rectifact.selection.communities import names_others
 
 MOST_NODES, CELLS, MOST_CARDS, N_HUBS, N_MEMBERS, N_NAMED, MOST_NAMED = 20_000, 120, 60, 8, 40, 40, 80
 
@@ -95,9 +96,10 @@ def _overview(saved: SavedModel) -> Section:
             )
         )
     louvain = model.compared_with_louvain()
+    advised = saved.selection is not None and names_others(saved.selection.reason)
     found = [
         (each.severity, each.finding, each.detail, each.command or each.remedy)
-        for each in model.findings(first=1, other=louvain)
+        for each in model.findings(first=1, other=louvain, advised=advised)
     ]
     findings: list[Block] = [Findings(found)] if found else []
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")

@@ -18,7 +18,7 @@ from rectifact.graph.edges import edges_named
 from rectifact.graph.how_many import GraphTrial
 from rectifact.io.checkpoint import RunFile, open_checkpoint
 from rectifact.parts.how_many import PartsTrial
-from rectifact.selection.communities import ONE, advice, beyond_chance, beyond_hidden_edges, otherwise, undecided, why
+from rectifact.selection.communities import ONE, beyond_chance, beyond_hidden_edges, doubts, found_again, why
 from rectifact.selection.components import choose_by_component
 from rectifact.selection.points import MEASURE, NOTHING, choose_for_points, named_columns
 from rectifact.selection.search import Curve, Trial, climb
@@ -147,7 +147,7 @@ def select(
     saved = _checkpoint(estimator, trial, X)
     stop = _Stop(callbacks)
     curve = Curve(trial, n_jobs, stop, saved)
-    ended, compared, weak = "", "", 1
+    ended, compared, weak, settled = "", "", 1, ""
     try:
         best = climb(curve, start, numbers)
         curve.add_free(numbers)
@@ -156,6 +156,8 @@ def select(
         if isinstance(trial, GraphTrial):
             best, compared = beyond_hidden_edges(curve, best, trial.ordered, numbers)
             best, weak = beyond_chance(curve, best, trial.ordered, numbers)
+            curve.try_out(*([best + 1] if best > 1 and best + 1 in numbers else []))  # the first to compare with
+            best, settled = found_again(curve, best, trial)
     except (KeyboardInterrupt, _Ended) as stopped:
         if isinstance(stopped, KeyboardInterrupt) and max(curve.scores, default=1) == 1:  # nothing was compared
             raise
@@ -167,11 +169,11 @@ def select(
     curve.try_out(best)  # what is chosen has a score
     doubt = trial.doubt() if best > 1 else ""
     if isinstance(trial, GraphTrial):
-        doubt = " ".join(
-            filter(None, [undecided(curve, best), otherwise(curve, best), trial.doubt(), advice(curve, best, weak)])
-        )
+        doubt = doubts(curve, best, trial, weak, bool(settled))
     tried = "" if curve.complete else f"The search stopped after {len(curve.scores)} numbers; others may score higher."
-    reason = " ".join(filter(None, [ended, compared or _reason(trial, curve, best, supported, weak), tried, doubt]))
+    reason = " ".join(
+        filter(None, [ended, settled or compared or _reason(trial, curve, best, supported, weak), tried, doubt])
+    )
     sure = not doubt and best in numbers
     if best not in numbers:  # one, which was not asked for
         best = numbers[0]
@@ -186,7 +188,8 @@ def select(
 
 def _for_points(estimator: Any, X: Any, trial: GraphTrial, numbers: Sequence[int]) -> Selection:
     """The number of groups that stand apart, or the nearest that was asked for."""
-    found = choose_for_points(trial.separations(), numbers, trial.smallest, trial.in_columns())
+    apart = trial.groups_apart()
+    found = choose_for_points(apart.scores, numbers, apart.fewest, trial.in_columns(), apart.compact)
     model = _fitted(estimator, X, trial.parameter, found.best)
     set_stability(model, trial)
     if found.reason.startswith(NOTHING):

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.graph.chance import DRAWS, FEW_DRAWS, communities_beyond_chance, divides_beyond_chance
-from rectifact.graph.how_many import NODES_PER_CLUSTER
+from rectifact.graph.how_many import NODES_PER_CLUSTER, GraphTrial
 from rectifact.graph.permuted import DRAWS as PERMUTED
 from rectifact.graph.permuted import communities_by_weights
 from rectifact.selection.search import HELD_OUT, Curve
@@ -95,15 +95,60 @@ def why(curve: Curve, best: int, most: int, weak: bool = False) -> str:
     return f"{best} is the smallest number of communities that predicts hidden edges as well as any{end}."
 
 
-def undecided(curve: Curve, best: int) -> str:
-    """Which other numbers of communities predict hidden edges as well, or nearly so."""
-    others = curve.alike(best)
+def found_again(curve: Curve, best: int, trial: GraphTrial) -> tuple[int, str]:
+    """The number that predicts best, and why, where only its communities are all found again; else ``best`` alone.
+
+    The smallest number within the error may join two communities, each time others, which predicts nearly as well.
+    """
+    top = curve.top()
+    if not 1 < best < top or trial.are_found_again(best) or not trial.are_found_again(top):
+        return best, ""
+    return top, (
+        f"{top} communities predict hidden edges best, and all of them are found again where edges are left out; "
+        f"{best} predict as well within the error, but not all of them are found again."
+    )
+
+
+def doubts(curve: Curve, best: int, trial: GraphTrial, weak: int, settled: bool = False) -> str:
+    """What speaks for other numbers of communities than the best, and which divisions to look at.
+
+    Parameters
+    ----------
+    curve : Curve
+    best : int
+    trial : GraphTrial
+    weak : int
+        A number that chance does not explain where one community was chosen; 1 if there is none.
+    settled : bool, default False
+        Whether smaller numbers were ruled out, as their communities are not found again.
+    """
+    nearly = _nearly(curve, best)
+    if nearly and not curve.alike(best) and _is_ruled_out(trial, best, nearly):
+        nearly = None
+    if settled and not any(k > best for k in curve.alike(best)):
+        return trial.doubt()
+    said = [
+        undecided(curve, best, nearly, best if settled else 0),
+        otherwise(curve, best),
+        trial.doubt(),
+        advice(curve, best, weak, nearly, best if settled else 1),
+    ]
+    return " ".join(filter(None, said))
+
+
+def _is_ruled_out(trial: GraphTrial, best: int, larger: int) -> bool:
+    """Whether no small community was missed: all are found again, and those of the larger number are not."""
+    return trial.are_found_again(best) and (not trial.are_found_again(larger) or trial.are_louvains(best))
+
+
+def undecided(curve: Curve, best: int, nearly: int | None = None, above: int = 0) -> str:
+    """Which other numbers of communities ``above`` one predict hidden edges as well, or nearly so: ``nearly``."""
+    others = [k for k in curve.alike(best) if k > above]
     if others:
         top = f"; {curve.top()} predicts them best" if curve.top() != best else ""
         verb = "predicts" if len(others) == 1 else "predict"
         named = " and ".join(filter(None, [", ".join(map(str, others[:-1])), str(others[-1])]))
         return f"Within the error, {named} {verb} them as well{top}."
-    nearly = _nearly(curve, best)
     lower = f"less than {CLEARLY:g} standard errors below the best"
     return f"{nearly} predicts them nearly as well, {lower}: a small community may have been missed." if nearly else ""
 
@@ -118,15 +163,26 @@ def otherwise(curve: Curve, best: int) -> str:
     return f"Depending on which edges are hidden, it would be {min(found)} to {max(found)}."
 
 
-def advice(curve: Curve, best: int, weak: int = 1) -> str:
+def advice(curve: Curve, best: int, weak: int = 1, nearly: int | None = None, above: int = 1) -> str:
     """Which other divisions to look at, the best first; ``weak`` is one that chance does not explain, if above 1."""
-    nearly = _nearly(curve, best) if weak == 1 else weak
-    others = [k for k in curve.alike(best) if k > 1] or ([nearly] if nearly else [])
+    nearly = nearly if weak == 1 else weak
+    others = [k for k in curve.alike(best) if k > above] or ([nearly] if nearly else [])
     others = sorted(others, key=lambda k: -float(np.mean(curve.scores[k])))[:MOST_ADVISED]
     if not others:
         return ""
     options = " and ".join(f"-k {k}" for k in others)
     return f"{COMPARE} the division with {options} (n_clusters in Python), and keep the one that you can explain."
+
+
+def names_others(reason: str) -> bool:
+    """Whether the reason for a choice names other numbers to compare with.
+
+    Examples
+    --------
+    >>> names_others("Compare the division with -k 4 (n_clusters in Python)."), names_others("5 predict best.")
+    (True, False)
+    """
+    return "-k " in reason
 
 
 def _nearly(curve: Curve, best: int) -> int | None:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rectifact.graph.gaps import Division
 from rectifact.io.columns import listing
 
 NOTHING = "No stable structure"
@@ -39,20 +40,26 @@ class Count:
 
 
 def choose_for_points(
-    apart: NDArray[Any], numbers: Sequence[int], smallest: int, in_columns: tuple[list[int], int] = ([], 1)
+    apart: NDArray[Any],
+    numbers: Sequence[int],
+    smallest: int,
+    in_columns: tuple[list[int], int] = ([], 1),
+    compact: Division | None = None,
 ) -> Count:
     """Count the groups that stand apart, and take the nearest number that was asked for.
 
     Parameters
     ----------
     apart : array
-        How far each group stands apart, largest first, as :func:`rectifact.graph.peaks.separations` has it.
+        How far each group stands apart, largest first, as :func:`rectifact.graph.gaps.groups_apart` has it.
     numbers : sequence of int
         Numbers to choose from, ascending.
     smallest : int
         Points of the smallest group that was looked for.
     in_columns : tuple of list and int, default ([], 1)
         Columns that show groups by themselves, and how many groups stand apart in these.
+    compact : Division or None, default None
+        One into more groups, which are compact, though no gap divides all of them.
 
     Examples
     --------
@@ -62,11 +69,12 @@ def choose_for_points(
     """
     groups = max(1, int((apart > 1).sum()))
     best = min(numbers, key=lambda k: (abs(k - groups), k))
-    doubt = " ".join(filter(None, [_doubt(apart, groups), _hidden(groups, *in_columns)]))
+    doubt = " ".join(filter(None, [_doubt(apart, groups) or _compact(compact), _hidden(groups, *in_columns)]))
     reason = " ".join(filter(None, [_reason(groups, smallest), doubt, _asked(groups, best, numbers)]))
     last = max(groups + SHOWN, best)
     scores = {k: float(apart[k - 1]) if k <= len(apart) else 0.0 for k in range(2, min(last, len(apart)) + 1)}
     scores |= {in_columns[1]: 0.0} if in_columns[1] > max(groups, len(apart)) else {}
+    scores |= {compact.groups: 0.0} if compact is not None and compact.groups not in scores else {}
     scores.setdefault(best, np.nan if best == 1 else 0.0)
     blank = {"standard_error": np.nan, "stability": np.nan, "seconds": np.nan}
     table = pd.DataFrame([{"k": k, "score": scores[k], **blank} for k in sorted(scores)])
@@ -92,6 +100,17 @@ def _doubt(apart: NDArray[Any], groups: int) -> str:
         who = "one of them hardly stands" if fewer == 1 else f"{fewer} of them hardly stand"
         return f"{groups - fewer} would be nearly as likely: {who} apart."
     return ""
+
+
+def _compact(division: Division | None) -> str:
+    """That a plain division of a small table has more groups, which are compact."""
+    if division is None:
+        return ""
+    n = division.groups
+    return (
+        f"Average linkage makes {n} compact groups (mean silhouette {division.silhouette:.2f}), though gaps as wide as "
+        f"those between them may be chance. Compare with -k {n} (n_clusters in Python)."
+    )
 
 
 def _hidden(groups: int, columns: list[int], in_columns: int) -> str:
