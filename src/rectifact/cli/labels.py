@@ -34,8 +34,10 @@ from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
 from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.joined import with_joined_task
-from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
+from rectifact.crowd.data.label_starts import lists_apart
+from rectifact.crowd.data.names import no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
+from rectifact.crowd.data.tidy import tidied
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
 from rectifact.crowd.data.wide import wide_table, without_columns
 from rectifact.crowd.data.workbooks import chosen_sheet
@@ -210,10 +212,10 @@ def _read(
         texts = beside[text_column]
     if not isinstance(source, Path):
         options = {name: value for name, value in options.items() if name not in ("format", "field")}
-    # Labels that differ only in case are one as they are read, unless the order lists them apart.
-    apart = order is not None and len({fold(name) for name in order}) < len(order)
+    # Labels that differ only in case or marks are one as they are read, unless the order lists them apart.
+    apart = order is not None and lists_apart(order)
     data = read_answers(source, wide=wide, classes=order if apart else None, **options)
-    data = data if order is None or apart else data.ordered(order)
+    data = data if order is None or apart else tidied(data, order).ordered(order)
     return data, texts if wide or text_column is None else texts_in(source, data, text_column)
 
 

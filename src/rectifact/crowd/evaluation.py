@@ -274,7 +274,7 @@ def evaluation_of(
     parts = [part for part in (verdicts.judges, verdicts.people) if part is not None]
     used = named_by(positive, classes, verdicts.gold and verdicts.gold[1])
     parts = without_failures(parts, verdicts.missing, used=used)
-    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False)
+    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False, used=used)
     answers = panel.answers
     _check(panel)
     check_options(confidence, half_width)

@@ -215,10 +215,17 @@ def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None]
         )
 
 
-def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None, *, has_level: bool = True) -> Panel:
+def panel_of(
+    parts: Sequence[Answers],
+    level: Level,
+    classes: Sequence[Any] | None,
+    *,
+    has_level: bool = True,
+    used: Sequence[Any] = (),
+) -> Panel:
     """Answers of judges and, where there is a second part, of people, with ``classes`` in order or sorted.
 
-    ``has_level`` says whether the user can choose another ``level``.
+    ``has_level`` says whether the user can choose another ``level``; gold labels and the user have ``used`` labels.
     """
     if not isinstance(level, str):
         what = f"level is one of {', '.join(LEVELS)}, and it is a {type(level).__name__} here."
@@ -229,7 +236,8 @@ def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | No
         raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
     if classes is not None:
         classes = [_like(name, parts[0].classes) for name in classes]
-    answers = tidied(_merged(parts), classes)
+    by_people = [name for part in parts[1:] for name in part.classes[part.label].tolist()]
+    answers = tidied(_merged(parts), classes, [*by_people, *used])
     if classes is not None:
         if len(set(classes)) < len(classes):
             raise InputError(f"A class is listed twice among {classes}.", "List each once.", option="classes")

@@ -27,14 +27,14 @@ from rectifact.crowd.data.joined import (
 )
 from rectifact.crowd.data.label_columns import label_column
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, is_auto, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_task
 from rectifact.crowd.data.task_columns import gold_task_column
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
-from rectifact.crowd.data.workers import one_name_each
+from rectifact.crowd.data.workers import one_name_each, refuse_strangers
 
 
 def read_answers(

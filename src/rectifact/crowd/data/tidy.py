@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.free_texts import read_as_classes
 from rectifact.crowd.data.grade_texts import plain_grades
+from rectifact.crowd.data.label_starts import say_read
 from rectifact.crowd.data.names import NAMED, as_spelt, fold, joined_names, matched, object_array, plain
 from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
 from rectifact.crowd.grades import numbers_of
@@ -24,10 +26,12 @@ MOST_LISTED = 50
 """Labels that a remedy lists."""
 
 
-def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
-    """The answers with labels that differ only in case or spaces as one class, and a warning that says so.
+def tidied(answers: Answers, classes: Sequence[Any] | None = None, used: Sequence[Any] = ()) -> Answers:
+    """The answers with labels that differ only in case, spaces or marks as one class, and a warning that says so.
 
-    It is spelt as in ``classes``, which keep those apart that they list apart, or else as most answers have it.
+    It is spelt as in ``classes``, which keep those apart that they list apart, or else as most answers have it. Labels
+    that begin with a class and go on as text are that class, unless they are ``used``: by people, as gold labels or
+    by the user.
 
     Examples
     --------
@@ -45,10 +49,14 @@ def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
     given = np.bincount(answers.label, weights=answers.weight, minlength=len(answers.classes))
     seen = answers.classes.tolist()
     spelt = one_spelling(seen, given, classes)
-    if spelt == seen:
+    if spelt != seen:
+        say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
+        answers = _renamed(answers, spelt)
+    read = read_as_classes(answers, classes, used)
+    if not read:
         return answers
-    say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
-    return _renamed(answers, spelt)
+    say_read(read, int(np.isin(answers.classes[answers.label], object_array(list(read))).sum()))
+    return _renamed(answers, [read.get(name, name) for name in answers.classes.tolist()])
 
 
 def _renamed(answers: Answers, to: list[Any]) -> Answers:
