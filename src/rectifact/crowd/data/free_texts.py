@@ -15,7 +15,7 @@ import numpy as np
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers
-from rectifact.crowd.data.failures import CHANCE, repeats_by_chance
+from rectifact.crowd.data.failures import repeats_by_chance
 from rectifact.crowd.data.label_starts import class_texts, start_of, starts
 from rectifact.crowd.data.names import NAMED, as_spelt, joined_names, plain, unmarked
 
@@ -24,6 +24,9 @@ SELDOM = 0.25
 
 UNLIKELY = 0.05
 """Probability that people never use a class of its own, below which there is none."""
+
+CHANCE = 0.05
+"""Probability that a label meets on tasks as often by chance, below which it may be a class of its own."""
 
 FEWEST_TASKS = 5
 """Tasks with such a label below which it cannot be seen to be a class of its own."""
@@ -83,7 +86,8 @@ def _read_of(
     own = _own_classes(answers, [name, *texts])
     kept = {text for text in texts if text in own or not (free or text in seldom)}
     read = [text for text in texts if text not in kept or _is_told(given[text] / total, n_used)]
-    return read, [text for text in texts if text not in read and (n_used or text in seldom)]
+    asked = [text for text in texts if text not in read and (n_used or text in seldom or text not in own)]
+    return read, asked if alone else []
 
 
 def _families(

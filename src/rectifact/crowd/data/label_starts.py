@@ -22,7 +22,7 @@ def starts(label: Any) -> list[tuple[str, str]]:
     Examples
     --------
     >>> starts("**Pass** - it meets: all")
-    [('pass - it meets', 'all'), ('pass', 'it meets: all')]
+    [('**pass** - it meets', 'all'), ('pass', 'it meets: all')]
     >>> starts("Verdict: pass. It is."), starts("pass."), starts("4.5"), starts("C++"), starts("24/7")
     ([('pass', 'It is')], [], [], [], [])
     """

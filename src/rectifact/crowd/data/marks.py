@@ -1,4 +1,4 @@
-"""Labels as judges write them, without what stands around them: quotes, brackets, asterisks, a full stop, ``Verdict:``."""
+"""Labels without what judges write around them: quotes, brackets, asterisks, a full stop, ``Verdict:``."""
 
 import re
 

@@ -88,7 +88,7 @@ def _without_marks(best: dict[str, Any], kept: set[str]) -> dict[str, Any]:
 
 
 def spelt_as(names: list[Any], codes: NDArray[Any], classes: list[Any]) -> list[Any]:
-    """Names as ``classes`` are spelt, which a warning says if they differ in case, spaces or marks; others are refused."""
+    """Names as ``classes`` are spelt, which a warning says if they differ; others are refused."""
     if all(name in classes for name in names):
         return names
     known = object_array(classes)

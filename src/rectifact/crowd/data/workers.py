@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, count
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.data.answers import Answers, Codes
-from rectifact.crowd.data.names import NAMED, listed
+from rectifact.crowd.data.names import NAMED, listed, plain
 from rectifact.io.graphs import folded
 
 
