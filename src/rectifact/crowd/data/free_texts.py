@@ -25,8 +25,8 @@ SELDOM = 0.25
 UNLIKELY = 0.05
 """Probability that people never use a class of its own, below which there is none."""
 
-CHANCE = 0.05
-"""Probability that a label meets on tasks as often by chance, below which it may be a class of its own."""
+CHANCE, CERTAIN = 0.05, 0.01
+"""Probability that a label meets on tasks as often by chance, below which it may be, and is, a class of its own."""
 
 FEWEST_TASKS = 5
 """Tasks with such a label below which it cannot be seen to be a class of its own."""
@@ -83,11 +83,11 @@ def _read_of(
     total = alone + sum(given[text] for text in texts)
     free = _is_told(1 - alone / total, n_used) or _is_free(texts, given)
     seldom = [text for text in texts if given[text] <= SELDOM * alone]
-    own = _own_classes(answers, [name, *texts])
-    kept = {text for text in texts if text in own or not (free or text in seldom)}
+    chance = _by_chance(answers, [name, *texts])
+    kept = {text for text in texts if chance[text] < CHANCE or not (free or text in seldom)}
     read = [text for text in texts if text not in kept or _is_told(given[text] / total, n_used)]
-    asked = [text for text in texts if text not in read and (n_used or text in seldom or text not in own)]
-    return read, asked if alone else []
+    doubtful = [text for text in texts if text not in read and (n_used or chance[text] > CERTAIN or text in seldom)]
+    return read, doubtful if alone else []
 
 
 def _families(
@@ -126,15 +126,19 @@ def _is_told(share: float, n_used: int) -> bool:
     return bool((1 - share) ** n_used < UNLIKELY)
 
 
-def _own_classes(answers: Answers, family: Sequence[Any]) -> set[Any]:
-    """Those labels of a family that workers give to the same tasks more often than chance explains."""
+def _by_chance(answers: Answers, family: Sequence[Any]) -> dict[Any, float]:
+    """Probability that workers give each label of a family to the same tasks as often as here by chance.
+
+    It allows for the number of labels, and is 1 for those that too few tasks have.
+    """
     place = {name: code for code, name in enumerate(answers.classes.tolist())}
     codes = {place[name]: name for name in family if name in place}
     within = np.isin(answers.label, list(codes))
     task, worker, label = answers.task[within], answers.worker[within], answers.label[within]
     often = [code for code, n in enumerate(np.bincount(label)) if n >= FEWEST_TASKS]
     tested = [code for code in often if len(np.unique(task[label == code])) >= FEWEST_TASKS]
-    return {codes[code] for code in tested if repeats_by_chance(task, worker, label == code) < CHANCE / len(tested)}
+    found = {codes[code]: repeats_by_chance(task, worker, label == code) * len(tested) for code in tested}
+    return dict.fromkeys(family, 1.0) | found
 
 
 def _ask(asked: dict[Any, Any], classes: Sequence[Any], given: Mapping[Any, int]) -> None:

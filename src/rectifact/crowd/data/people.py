@@ -113,7 +113,7 @@ def read_panel(
 def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[Any] | None = None) -> Panel:
     """The same panel; labels that seem to be no answers and are not ``meant`` are named, by people and ``gold``."""
     answers = panel.answers
-    used = answers.classes[np.unique(answers.label[panel.is_person[answers.worker]])].astype(object)
+    used = answers.classes[answers.label[panel.is_person[answers.worker]]].astype(object)
     mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]), meant)
     return panel
 

@@ -22,6 +22,9 @@ from rectifact.crowd.grades import numbers_of
 STRAY = 0.01
 """Share of the answers below which a label that people and gold labels do not use may be a slip."""
 
+UNLIKELY = 0.01
+"""Probability that people would not have used some class by now, below which it may not be one."""
+
 MOST_LISTED = 50
 """Labels that a remedy lists."""
 
@@ -75,7 +78,8 @@ def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None, meant
     ----------
     answers : Answers
     used : array or None
-        Labels that people or gold labels have: of others, those that hardly any answer has are named as well.
+        Labels that people or gold labels have, each as often as it was given: of others, those that hardly any answer
+        has are named as well, and those that people would have used by now.
     meant : sequence or None
         Labels that the user has named as classes; these are not mentioned.
     """
@@ -108,5 +112,7 @@ def _odd(names: NDArray[Any], share: NDArray[np.float64], used: NDArray[Any] | N
     odd = np.array([is_no_answer(name, part) for name, part in zip(folded, share, strict=True)])
     maybe = np.array([is_no_answer(name, 0.0) for name in folded])
     if used is not None and len(used):
-        maybe = (maybe | (share < STRAY)) & (matched(names, pd.unique(used)) < 0)
+        theirs = matched(names, pd.unique(used)) >= 0
+        missed = ((1 - share) ** len(used) * len(names) < UNLIKELY) & (share[theirs].sum() > 1 / 2)
+        maybe = (maybe | (share < STRAY) | missed) & ~theirs
     return odd | maybe if (~(odd | maybe) & (share > 0)).sum() > 1 else odd
