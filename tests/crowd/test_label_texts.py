@@ -1,6 +1,7 @@
 """Punctuation around labels, and texts behind them, do not make other classes; real classes stay apart."""
 
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -203,3 +204,16 @@ def test_what_people_would_have_used_by_now_is_named() -> None:
     said = read(table, people)[1]
     assert [words for words in said if words.endswith("leave them out: missing=['see above'].")]
     assert read(table, people[people["task"] < 10])[1] == []  # too few to tell
+
+
+@pytest.mark.parametrize("command", [["labels", "-o", "out.csv"], ["evaluate"], ["agree"]])
+def test_the_classes_that_a_note_names_work(run: Any, tmp_path: Path, monkeypatch: Any, command: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_tails(crowd(1, ["fail", "pass"]), 0.4, [" - fine"]).to_csv("v.csv", index=False)
+    given = [command[0], "v.csv", *command[1:]]
+    said = " ".join(run(*given).err.split())
+    option = said.split("list all classes without them: ")[1].split(". ")[0].rstrip(".")
+    assert option == "--classes fail,pass"
+    assert "begin with another one" not in run(*given, *option.split()).err
+    apart = ["--classes", "fail,fail - fine,pass,pass - fine"]
+    assert "are read as that class" not in " ".join(run(*given, *apart).err.split())

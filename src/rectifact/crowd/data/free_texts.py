@@ -40,6 +40,8 @@ NEARLY_ALL = 0.9
 MOST_LISTED = 20
 """Classes that a remedy lists."""
 
+ASKED = "Some labels begin with another one"
+
 LONGEST = 30
 """Letters of what may be a class that is never written alone."""
 
@@ -149,7 +151,7 @@ def _ask(asked: dict[Any, Any], classes: Sequence[Any], given: Mapping[Any, int]
         f"{text!r} ({count(given[text], 'answer')}) with {to!r}" for text, to in list(asked.items())[:NAMED]
     )
     more = f"; and {len(asked) - NAMED} more" if len(asked) > NAMED else ""
-    what = f"Some labels begin with another one, and count as classes of their own: {said}{more}."
+    what = f"{ASKED}, and count as classes of their own: {said}{more}."
     remedy = "If they are that class, list all classes without them: {}."
     listing = [plain(name) for name in classes]
     forms = f"classes={listing!r}", f"--classes {shlex.quote(joined_names(listing))}"
