@@ -217,3 +217,10 @@ def test_the_classes_that_a_note_names_work(run: Any, tmp_path: Path, monkeypatc
     assert "begin with another one" not in run(*given, *option.split()).err
     apart = ["--classes", "fail,fail - fine,pass,pass - fine"]
     assert "are read as that class" not in " ".join(run(*given, *apart).err.split())
+
+
+def test_people_may_write_free_texts_too() -> None:
+    people = crowd(9, ["fail", "pass"], "xyz", 0.9)
+    people["label"] += [f": see {i}" if i % 3 else "" for i in range(len(people))]
+    assert read(crowd(0, ["fail", "pass"]), people)[0] == ["fail", "pass"]
+    assert read(with_tails(crowd(0, ["fail", "pass"]), 0.1, [" - fine"]), people)[0] == ["fail", "pass"]

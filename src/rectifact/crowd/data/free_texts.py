@@ -64,7 +64,7 @@ def read_as_classes(answers: Answers, classes: Sequence[Any] | None, used: Seque
     if classes is not None:
         return class_texts(names, [as_spelt(name, answers.classes) for name in classes])
     given = dict(zip(names, np.bincount(answers.label, minlength=len(names)).tolist(), strict=True))
-    theirs = Counter(unmarked(name) for name in used)
+    theirs = _used_classes(Counter(unmarked(name) for name in used), names, begun)
     read: dict[Any, Any] = {}
     asked: dict[Any, Any] = {}
     for start, (name, texts) in _families(given, begun, theirs).items():
@@ -77,6 +77,22 @@ def read_as_classes(answers: Answers, classes: Sequence[Any] | None, used: Seque
     return read
 
 
+def _used_classes(
+    theirs: Counter[str], names: Sequence[Any], begun: Mapping[Any, list[tuple[str, str]]]
+) -> Counter[str]:
+    """The labels of people, each as often as it was used; free texts of theirs are the class that they begin with."""
+    known = {*theirs, *map(unmarked, names)}
+    texts: dict[str, list[str]] = {}
+    for name, found in begun.items():
+        start = start_of(found, known)
+        if start is not None and unmarked(name) in theirs:
+            texts.setdefault(start, []).append(unmarked(name))
+    free = {start: own for start, own in texts.items() if _is_free(own, theirs)}
+    of_texts = Counter({start: sum(theirs[text] for text in own) for start, own in free.items()})
+    written = {text for own in free.values() for text in own}
+    return Counter({name: n for name, n in theirs.items() if name not in written}) + of_texts
+
+
 def _read_of(
     answers: Answers, given: Mapping[Any, int], name: Any, texts: list[Any], n_used: int
 ) -> tuple[list[Any], list[Any]]:
@@ -84,11 +100,12 @@ def _read_of(
     alone = given.get(name, 0)
     total = alone + sum(given[text] for text in texts)
     free = _is_told(1 - alone / total, n_used) or _is_free(texts, given)
-    seldom = [text for text in texts if given[text] <= SELDOM * alone]
+    seldom = {text for text in texts if given[text] <= SELDOM * alone}
     chance = _by_chance(answers, [name, *texts])
     kept = {text for text in texts if chance[text] < CHANCE or not (free or text in seldom)}
-    read = [text for text in texts if text not in kept or _is_told(given[text] / total, n_used)]
-    doubtful = [text for text in texts if text not in read and (n_used or chance[text] > CERTAIN or text in seldom)]
+    kept -= {text for text in kept if _is_told(given[text] / total, n_used)}
+    read = [text for text in texts if text not in kept]
+    doubtful = [text for text in texts if text in kept and (n_used or chance[text] > CERTAIN or text in seldom)]
     return read, doubtful if alone else []
 
 

@@ -37,7 +37,7 @@ def bare(text: str) -> str:
     left, before = text, ""
     while left != before:
         before = left
-        for marks in PAIRS:
+        for marks in () if left[:1].isalnum() else PAIRS:
             left = _inside(left, marks)
         left = left.strip(QUOTES).rstrip(ENDS).strip()
         led = LEAD.match(left)

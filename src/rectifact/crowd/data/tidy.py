@@ -58,7 +58,8 @@ def tidied(answers: Answers, classes: Sequence[Any] | None = None, used: Sequenc
     read = read_as_classes(answers, classes, used)
     if not read:
         return answers
-    say_read(read, int(np.isin(answers.classes[answers.label], object_array(list(read))).sum()))
+    is_read = np.array([name in read for name in answers.classes.tolist()], dtype=bool)
+    say_read(read, int(is_read[answers.label].sum()))
     return _renamed(answers, [read.get(name, name) for name in answers.classes.tolist()])
 
 
