@@ -32,6 +32,7 @@ def test_labels_to_files(run, answers, tmp_path):
     said = run("labels", answers, "-o", truth, "--workers", workers)
     assert said.out == ""
     assert "315 answers from 5 workers on 45 tasks, 4 classes: converged" in said.err
+    assert "Confidence assumes that workers err independently; only labels known to be right (--gold)" in said.err
     frame = pd.read_csv(truth)
     assert list(frame.columns) == ["task", "label", "confidence", "entropy", "answers"]
     assert len(frame) == 45

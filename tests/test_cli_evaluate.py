@@ -214,6 +214,7 @@ MISTAKES = {
     "no such text": (["--text-column", "promt"], "--text-column promt is not a column of the answers."),
     "no such column": (["--label", "verdct"], "'verdct'"),
     "a wrong share": (["--half-width", "5"], "--half-width 5.0 must lie between 0 and 1."),
+    "a wrong epsilon without people": (["--epsilon", "-1"], "--epsilon -1.0 must be at least 0 and below 1."),
     "a wrong epsilon": (["--humans", "people.csv", "--epsilon", "3"], "--epsilon 3.0 must be at least 0 and below 1."),
     "an unknown format": (["--format", "excel"], "excel"),
     "budget without plan": (["--budget", "3"], "--budget is for a plan."),

@@ -141,3 +141,52 @@ def test_repeated_runs_of_one_task_are_read():
 def test_a_single_column_with_a_comma_in_its_name_is_one_column():
     table = verdicts().query("version == 'A'").rename(columns={"prompt_id": "id, text"})
     assert len(read_answers(table, task="id, text").tasks) == 60
+
+
+@pytest.mark.parametrize(
+    "names", [{"prompt_id": "Prompt ID", "version": "Version"}, {"prompt_id": "q", "version": "system"}]
+)
+@pytest.mark.parametrize("command", ["evaluate", "agree", "rate", "labels"])
+def test_columns_of_tasks_with_other_names_are_found(run, folder, command, names):
+    expected = run(command, "v.csv", "--task", "prompt_id,version", *ASKED[command]).out
+    pd.read_csv("v.csv").rename(columns=names).to_csv("other.csv", index=False)
+    found = run(command, "other.csv", "--task", ",".join(names.values()), *ASKED[command])
+    assert found.out.replace(",".join(names.values()), "prompt_id,version") == expected
+    said = " ".join(found.err.split())
+    assert "has other names for the columns of the tasks: 'prompt_id' is read as" in said
+
+
+def test_a_file_without_one_of_the_columns_is_named(run, folder):
+    pd.read_csv("people.csv").drop(columns="version").to_csv("people.csv", index=False)
+    error = " ".join(run("evaluate", "v.csv", "--task", "prompt_id,version", *ASKED["agree"], expect=2).err.split())
+    assert "The people's file 'people.csv' has no column 'version' among" in error
+    assert "Rename what has it there, or add it." in error
+
+
+def test_judges_without_the_version_of_people_are_told_so(run, folder):
+    table = pd.read_csv("v.csv")
+    table[table["version"] == "A"].drop(columns="version").to_csv("v.csv", index=False)
+    error = " ".join(run("evaluate", "v.csv", "--humans", "people.csv", expect=2).err.split())
+    assert "The people's file 'people.csv' repeats tasks" in error
+    assert "the answers of judges must have that column too: add it, and name both columns: --task" in error
+
+
+def test_columns_that_are_not_there_are_suggested(run, folder):
+    pd.read_csv("v.csv").rename(columns={"prompt_id": "Prompt ID", "version": "Version"}).to_csv("v.csv", index=False)
+    error = " ".join(run("evaluate", "v.csv", "--task", "prompt_id,version", expect=2).err.split())
+    assert "Did you mean --task 'Prompt ID,Version'?" in error
+    run("evaluate", "v.csv", "--task", "Prompt ID,Version")
+    error = " ".join(run("evaluate", "v.csv", "--task", "xyz,uvw", expect=2).err.split())
+    assert "Name the columns of this file that name a task together." in error
+
+
+def test_repeats_that_contradict_each_other_raise_a_question(run, folder):
+    table = pd.read_csv("v.csv").drop(columns="version")
+    table.to_csv("mixed.csv", index=False)
+    question = "Is a column missing that tells them apart, such as a version?"
+    said = " ".join(run("evaluate", "mixed.csv").err.split())
+    assert f"{question} If so, add it, and name both columns: --task prompt_id,version." in said
+    pd.concat([table[:240], table[:240]]).to_csv("twice.csv", index=False)
+    said = " ".join(run("evaluate", "twice.csv").err.split())
+    assert "240 repeated answers" in said
+    assert question not in said

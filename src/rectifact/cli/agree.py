@@ -26,7 +26,7 @@ from rectifact.crowd.data.people import Panel
 from rectifact.crowd.data.wide import without_columns
 from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.crowd.panel_agreement import Agreement, agreement_of
-from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.crowd.panel_replacement import Replacement, check_shares, replacement_of
 from rectifact.io.files import real_path
 
 MOST_SHOWN = 20
@@ -140,6 +140,7 @@ def _check(
 
 def _test(panel: Panel, epsilon: float) -> Replacement | None:
     """The test of the judges; none without people, or with one."""
+    check_shares(epsilon=epsilon)
     if not panel.has_people:
         return None
     if len(panel.answers.workers) - panel.n_judges < 2:

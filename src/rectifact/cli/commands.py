@@ -39,7 +39,14 @@ SUMMARIES = {
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Say what is being done: iterations, loss, threads and device.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors; results are still written.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Leave out progress, notes and warnings; errors and results, such as a decision, are still shown.",
+    ),
+]
 
 
 def set_level(verbose: bool, quiet: bool) -> None:

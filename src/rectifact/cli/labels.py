@@ -3,6 +3,7 @@
 The table of labels goes to the standard output unless ``-o`` names a file; other files are written only on request.
 """
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,16 +33,26 @@ from rectifact.crowd import DawidSkene, MajorityVote, read_answers, read_lazy
 from rectifact.crowd.advice.audit import Audit, audit_of
 from rectifact.crowd.advice.summary import Summary, summary_of
 from rectifact.crowd.data.formats import label_studio as studio
+from rectifact.crowd.data.free_texts import ASKED
 from rectifact.crowd.data.groups import groups_in_column
 from rectifact.crowd.data.joined import with_joined_task
-from rectifact.crowd.data.names import fold, no_answers, plain_text, split_names
+from rectifact.crowd.data.label_starts import lists_apart
+from rectifact.crowd.data.names import no_answers, plain_text, split_names
 from rectifact.crowd.data.sources import is_source
+from rectifact.crowd.data.tidy import tidied
 from rectifact.crowd.data.verdicts import no_text_column, texts_in
 from rectifact.crowd.data.wide import wide_table, without_columns
 from rectifact.crowd.data.workbooks import chosen_sheet
 from rectifact.io.files import real_path
 from rectifact.io.records import json_records
 from rectifact.models import SavedModel
+
+FEW_WORKERS = 20
+"""Workers up to which each of them matters: judges of a few makers, who may be wrong on the same tasks."""
+
+UNCHECKED = (
+    "Confidence assumes that workers err independently; only labels known to be right (--gold) show whether they do."
+)
 
 IN_PARTS = "a folder of Parquet files, or several files"
 IN_MEMORY = "Leave out what needs all answers in memory, or give one file."
@@ -210,10 +221,13 @@ def _read(
         texts = beside[text_column]
     if not isinstance(source, Path):
         options = {name: value for name, value in options.items() if name not in ("format", "field")}
-    # Labels that differ only in case are one as they are read, unless the order lists them apart.
-    apart = order is not None and len({fold(name) for name in order}) < len(order)
-    data = read_answers(source, wide=wide, classes=order if apart else None, **options)
-    data = data if order is None or apart else data.ordered(order)
+    # Labels that differ only in case or marks are one as they are read, unless the order lists them apart.
+    apart = order is not None and lists_apart(order)
+    with warnings.catch_warnings():
+        if order is not None:  # which answers the question
+            warnings.filterwarnings("ignore", message=ASKED)
+        data = read_answers(source, wide=wide, classes=order if apart else None, **options)
+    data = data if order is None or apart else tidied(data, order).ordered(order)
     return data, texts if wide or text_column is None else texts_in(source, data, text_column)
 
 
@@ -297,6 +311,8 @@ def _say(data: Any, model: Any, summary: Summary, gold: Path | None, audit: Audi
     say_columns(data.columns)
     if audit is not None:
         say(audit.words())
+    elif len(data.workers) <= FEW_WORKERS and not isinstance(model, MajorityVote):
+        say(UNCHECKED)
 
 
 def _about_gold(data: Any, gold: Path | None) -> list[str]:

@@ -255,7 +255,8 @@ def findings_beside(
     def is_said(finding: Finding) -> bool:
         return bool(pairs) and finding.finding in PAIRS and not any(name in finding.detail for name in people)
 
-    found = [finding for finding in model._findings() if not is_said(finding)]
+    has_gold = truth is not None and bool((truth >= 0).any())
+    found = [finding for finding in model._findings(has_gold) if not is_said(finding)]
     if truth is not None and (truth >= 0).sum() >= LEAST_GOLD:  # by which labels are calibrated
         found = [finding for finding in found if finding.finding != SURE_GRADES]
     if truth is None or not any(finding.finding == DECISIVE for finding in found):

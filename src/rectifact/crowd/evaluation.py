@@ -31,7 +31,7 @@ from rectifact.crowd.panel_choice import with_reservations
 from rectifact.crowd.panel_gap import agreement_gaps
 from rectifact.crowd.panel_joint import with_joint_biases
 from rectifact.crowd.panel_rates import Rates, check_options
-from rectifact.crowd.panel_replacement import Replacement, replacement_of
+from rectifact.crowd.panel_replacement import Replacement, check_shares, replacement_of
 from rectifact.crowd.panel_shift import biases_by
 from rectifact.crowd.panel_steps import next_steps
 from rectifact.crowd.panel_words import decision_words, who, words_of
@@ -274,10 +274,11 @@ def evaluation_of(
     parts = [part for part in (verdicts.judges, verdicts.people) if part is not None]
     used = named_by(positive, classes, verdicts.gold and verdicts.gold[1])
     parts = without_failures(parts, verdicts.missing, used=used)
-    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False)
+    panel = panel_of(parts, "ordinal" if ordinal else "nominal", classes, has_level=False, used=used)
     answers = panel.answers
     _check(panel)
     check_options(confidence, half_width)
+    check_shares(epsilon=epsilon)
     gold = None if verdicts.gold is None else gold_like(verdicts.gold, answers.classes)
     known = gold_classes(answers, gold)
     names = asked_classes(positive, answers)

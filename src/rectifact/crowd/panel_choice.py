@@ -272,11 +272,11 @@ def _one_of_each(names: list[Any], pairs: Any) -> list[str]:
     return shown
 
 
-def reservation_words(found: Any) -> str:
-    """What speaks against judges that pass the test, or rules them out, and whose the joint label is."""
+def reservation_words(found: Any) -> list[str]:
+    """What speaks against judges that pass the test, or rules them out, and whose the joint label is, in sentences."""
     test = found.replacement
     if test is None:
-        return ""
+        return []
     said = [
         _allowed(test.epsilon),
         _reasons(test, RESERVED, "Reservations about judges that pass the test for replacing people"),
@@ -286,17 +286,17 @@ def reservation_words(found: Any) -> str:
         _reasons(test, TOO_FEW, "Flaws of judges that people answered too few tasks to test"),
         _followed(found),
     ]
-    return " ".join(words for words in said if words)
+    return [words for words in said if words]
 
 
 def _reasons(test: Any, decision: str, about: str) -> str:
     """What speaks against each judge with this decision, in a sentence; empty if there is none."""
     rows = test.judges[test.judges["decision"] == decision].set_index("judge")["reservation"]
-    named = [
-        f"{JOINT if name == TOGETHER else in_words(name)} {rows[name]}"
-        for name in _by_quality(test).index
-        if rows.get(name)
-    ]
+    same: dict[str, list[str]] = {}  # twins have the same flaws
+    for name in _by_quality(test).index:
+        if rows.get(name):
+            same.setdefault(rows[name], []).append(JOINT if name == TOGETHER else in_words(name))
+    named = [f"{names[0] if len(names) == 1 else f'each of {sentence(names)}'} {why}" for why, names in same.items()]
     return f"{about}: {'; '.join(named)}." if named else ""
 
 

@@ -151,15 +151,20 @@ def alternative_annotator_test(
     return replacement_of(panel, epsilon=epsilon, rate=rate, min_tasks=min_tasks)
 
 
+def check_shares(**shares: float) -> None:
+    """Refuse shares below 0, or of 1 and more."""
+    for name, value in shares.items():
+        if not 0 <= value < 1:
+            what = f"{name}={value} must be at least 0 and below 1."
+            raise InputError(what, "Give a share, such as 0.2." if name == "epsilon" else "Give 0.05.", option=name)
+
+
 def replacement_of(
     panel: Panel, *, epsilon: float, rate: float = 0.05, min_tasks: int = 30, twins: Sequence[Sequence[Any]] = ()
 ) -> Replacement:
     """The test on answers that have been read; judges who are ``twins`` count as one in the label of all judges."""
     check_at_least(2, min_tasks=min_tasks)
-    for name, value in {"epsilon": epsilon, "rate": rate}.items():
-        if not 0 <= value < 1:
-            what = f"{name}={value} must be at least 0 and below 1."
-            raise InputError(what, "Give a share, such as 0.2." if name == "epsilon" else "Give 0.05.", option=name)
+    check_shares(epsilon=epsilon, rate=rate)
     _check_people(panel)
     people = _values(panel, panel.n_judges, len(panel.answers.workers))
     of_judges = _values(panel, 0, panel.n_judges)

@@ -34,15 +34,19 @@ MOST_NAMED = 12
 
 def next_steps(found: Any) -> list[Finding]:
     """What to do next, the most important first."""
+    grades = _grade_steps(found)
+    first = grades if found.rates is None else []  # their mean is what may be asked for
     return [
         *_spelling_steps(found),
         *caution_steps(found),
-        *_reference_steps(found),
+        *(first if found.reference else []),
+        *_reference_steps(found, bool(first)),
+        *([] if found.reference else first),
         *_group_steps(found),
         *precision_steps(found),
         *_people_steps(found),
         *_twin_steps(found),
-        *_grade_steps(found),
+        *([] if first else grades),
         *_doubt_steps(found),
     ]
 
@@ -78,7 +82,7 @@ def _grade_steps(found: Any) -> list[Finding]:
     return [Finding("note", "labels that may be grades", detail, *(remedy.format(how) for how in given))]
 
 
-def _reference_steps(found: Any) -> list[Finding]:
+def _reference_steps(found: Any, graded: bool) -> list[Finding]:
     if not found.reference:
         remedy = f"Let a person label {_first_tasks(found)}, and give the labels as {{}}.{{}}"
         return [
@@ -93,7 +97,8 @@ def _reference_steps(found: Any) -> list[Finding]:
         ]
     if found.rates is None:
         classes = sentence(found.panel.answers.classes.tolist())
-        remedy = f"Name the class whose share you want with {{}}; the classes are {classes}."
+        name = "Otherwise name" if graded else "Name"
+        remedy = f"{name} the class whose share you want with {{}}; the classes are {classes}."
         return [
             Finding("note", "no rate", "No class was named.", remedy.format("positive"), remedy.format("--positive"))
         ]

@@ -66,7 +66,7 @@ def words_of(found: Any) -> list[str]:
     means = of_grades(found)
     if means is not None:
         said += [*_rates_words(means.rates), *two_rates_words(means)]
-    said += [agreement_words(found), accuracy_sentence(found), reservation_words(found), *twin_words(found)]
+    said += [agreement_words(found), accuracy_sentence(found), *reservation_words(found), *twin_words(found)]
     said.append(bias_summary(found))
     if found.audit is not None:
         said.append(f"{found.audit.words()}{_of_these(found)}")

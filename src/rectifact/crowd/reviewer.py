@@ -111,7 +111,7 @@ class Reviewer(FittedModel):
         check_pairs("conditions()", B)
         return conditions(B, self.priors_, self.confusions_)
 
-    def _findings(self) -> list[Finding]:
+    def _findings(self, has_gold: bool = False) -> list[Finding]:
         answers = self._answers
         if isinstance(answers, LazyAnswers):
             return [
@@ -129,7 +129,7 @@ class Reviewer(FittedModel):
             identified=None if self.refine else self.resolved_["identify"],
             kin=self._kin(len(self.workers_)),
             changes=self._changes if self.model == "auto" and len(answers) <= MOST_REFITTED else None,
-            has_gold=self._gold is not None,
+            has_gold=has_gold or self._gold is not None,
         )
         if not self.ordinal or self._gold is not None or hasattr(self, "calibration_"):
             return found

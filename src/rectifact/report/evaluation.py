@@ -204,7 +204,7 @@ def _main_chart(found: Evaluation) -> Chart:
 def _trust(found: Evaluation) -> Section:
     report = found.workers()
     words = [accuracy_sentence(found), *twin_words(found)]
-    table = replace(_trust_table(found, report), note=reservation_words(found))
+    table = replace(_trust_table(found, report), note=" ".join(reservation_words(found)))
     return Section("Whom to trust", " ".join(filter(None, words)), [*_accuracies(report), table])
 
 

@@ -81,7 +81,7 @@ def diagnose(
         *_graph(answered, answers.workers),
         *_amounts(answered, answers.workers),
         *_spellings(answers.classes),
-        *_classes(B, answers.classes, model, beside),
+        *_classes(B, answers.classes, model, beside, has_gold),
         *_conditioning(B, answers.classes, model, beside),
         *_chance(answers.given, answers.classes, model, has_gold),
         *diagnose_workers(answers.workers, model),
@@ -184,7 +184,9 @@ def _spellings(classes: NDArray[Any]) -> list[Finding]:
     ]
 
 
-def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int]) -> list[Finding]:
+def _classes(
+    B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: dict[int, int], has_gold: bool
+) -> list[Finding]:
     """Classes without answers, without support or with few tasks; ``beside`` is what :func:`unconfirmed` found."""
     chosen = np.asarray(B.sum(axis=0), dtype=float).reshape(-1, len(classes)).sum(axis=0)
     findings = []
@@ -226,7 +228,8 @@ def _classes(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, beside: 
             )
         )
     if rare.any():
-        remedy = "Add tasks that are likely of these classes, or labels known to be right, with {}."
+        more = "more labels" if has_gold else "labels"
+        remedy = f"Add tasks that are likely of these classes, or {more} known to be right, with {{}}."
         findings.append(
             Finding(
                 "warning",
@@ -277,12 +280,17 @@ def _conditioning(B: sp.csr_array, classes: NDArray[Any], model: CrowdModel, bes
 
 def _chance(given: NDArray[Any], classes: NDArray[Any], model: CrowdModel, has_gold: bool) -> list[Finding]:
     mean = np.einsum("m,mkc->kc", given / given.sum(), model.confusions)
-    wrong = mean.argmax(axis=0) != np.arange(len(classes))
+    said = mean.argmax(axis=0)
+    wrong = said != np.arange(len(classes))
     if not wrong.any():
         return []
     remedy = "The names of the classes may be swapped; give some certain labels with {}."
     if has_gold:
         remedy = "The names of the classes may be swapped, in the answers or among the gold labels: check both."
+    if set(said[wrong].tolist()) != set(np.flatnonzero(wrong).tolist()):  # names that are swapped stand for each other
+        other = "check the gold labels" if has_gold else "give some certain labels with {}"
+        same = f"If they mean the same as {listed(classes[np.unique(said[wrong])])}"
+        remedy = f"{same.replace('{', '{{').replace('}', '}}')}, write the labels alike; else {other}."
     return [
         Finding(
             "problem",

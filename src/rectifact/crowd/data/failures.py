@@ -51,13 +51,24 @@ def without_failures(
 
 def _is_confirmed(answers: Answers, failed: NDArray[np.bool_]) -> bool:
     """Whether workers give a label to the same tasks more often than if each gave it at random, as often as they do."""
-    n_answers = np.maximum(np.bincount(answers.worker, minlength=len(answers.workers)), 1)
-    often = (np.bincount(answers.worker, failed, len(answers.workers)) / n_answers)[answers.worker]
-    n_tasks = len(answers.tasks)
-    seen = np.bincount(answers.task, failed, n_tasks)
-    total, squares = (np.bincount(answers.task, weights, n_tasks) for weights in (often, often**2))
+    return repeats_by_chance(answers.task, answers.worker, failed) < CHANCE
+
+
+def repeats_by_chance(task: NDArray[Any], worker: NDArray[Any], given: NDArray[np.bool_]) -> float:
+    """Probability that answers with a label meet on tasks as often as here if each worker gave it at random.
+
+    Examples
+    --------
+    >>> task, worker = np.repeat(np.arange(50), 2), np.tile([0, 1], 50)
+    >>> bool(repeats_by_chance(task, worker, task < 5) < 0.01), repeats_by_chance(task, worker, task + worker == 7)
+    (True, 1.0)
+    """
+    n_tasks, n_workers = int(task.max(initial=-1)) + 1, int(worker.max(initial=-1)) + 1
+    often = (np.bincount(worker, given, n_workers) / np.maximum(np.bincount(worker, minlength=n_workers), 1))[worker]
+    seen = np.bincount(task, given, n_tasks)
+    total, squares = (np.bincount(task, weights, n_tasks) for weights in (often, often**2))
     pairs, expected = (seen * (seen - 1) / 2).sum(), ((total**2 - squares) / 2).sum()
-    return bool(poisson.sf(pairs - 1, max(expected, 1e-12)) < CHANCE)
+    return float(poisson.sf(pairs - 1, max(expected, 1e-12)))
 
 
 def _say(names: NDArray[Any], n_answers: int, stacklevel: int) -> None:

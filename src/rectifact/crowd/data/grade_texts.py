@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rectifact.core.errors import FitWarning
+from rectifact.crowd.data.marks import bare
 from rectifact.crowd.data.names import NAMED, listed, object_array, plain
 
 OF = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:/|out of|of)\s*(\d+)\s*(?:stars?|points?)?\s*", re.IGNORECASE)
@@ -22,10 +23,12 @@ def grade_of(text: Any) -> tuple[str, int | None] | None:
     --------
     >>> grade_of("4/5"), grade_of("4.5 out of 5"), grade_of("★★★☆☆"), grade_of("3 stars"), grade_of("pass")
     (('4', 5), ('4.5', 5), ('3', 5), ('3', None), None)
+    >>> grade_of("**4/5**")
+    ('4', 5)
     """
     if not isinstance(text, str):
         return None
-    of, number, stars = (form.fullmatch(text) for form in (OF, NUMBER_OF_STARS, STARS))
+    of, number, stars = (form.fullmatch(bare(text)) for form in (OF, NUMBER_OF_STARS, STARS))
     if of is not None:
         return (of[1], int(of[2])) if float(of[1]) <= int(of[2]) else None
     if number is not None:

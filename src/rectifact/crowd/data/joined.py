@@ -49,6 +49,18 @@ class RepeatedTask(InputError):
     """A table that is read as wide has several rows for one task."""
 
 
+class SeveralTasks(InputError):
+    """Answers that repeat tasks where a column tells these apart."""
+
+    def of_people(self, where: str) -> InputError:
+        """The same about answers of people, whose file is not the one that options are about."""
+        old = "If these are different tasks, name"
+        new = "If these are different tasks, the answers of judges must have that column too: add it, and name"
+        remedy, command = self.remedy.replace(old, new), (self.command or self.remedy).replace(old, new)
+        what = f"{where} repeats tasks: {self.what[0].lower()}{self.what[1:]}"
+        return InputError(what, remedy, command=command)
+
+
 def with_joined_task(data: Any, task: Any) -> tuple[Any, Any]:
     """A table with one more column for a task that several columns name together, and its name.
 
@@ -174,7 +186,7 @@ def several_tasks(what: str, task: str, column: str, otherwise: str) -> InputErr
     names = [*(split_names(task) if "," in task else [task]), column]
     remedy = "If these are different tasks, name both columns: {}; " + otherwise + "."
     command = remedy.format(f"--task {shlex.quote(joined_names(names))}")
-    return InputError(what, remedy.format(f"task={names!r}"), command=command)
+    return SeveralTasks(what, remedy.format(f"task={names!r}"), command=command)
 
 
 def _versions(table: pd.DataFrame, columns: Mapping[str, str]) -> Any:

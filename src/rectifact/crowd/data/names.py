@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, InputError, count
+from rectifact.crowd.data.marks import bare
 from rectifact.io.graphs import folded
 
 Gold = tuple[NDArray[Any], NDArray[Any]]
@@ -57,6 +58,11 @@ def fold(value: Any) -> str:
     """
     text = folded(str(plain(value)))
     return text.rstrip("0").rstrip(".") if DECIMAL.fullmatch(text) else text
+
+
+def unmarked(value: Any) -> str:
+    """The same without marks around the label, such as a full stop or quotes."""
+    return fold(bare(fold(value)))
 
 
 def listed(names: NDArray[Any]) -> str:
@@ -272,18 +278,21 @@ def with_commas(names: Sequence[Any], classes: NDArray[Any]) -> list[Any]:
 
 
 def as_spelt(name: Any, classes: NDArray[Any]) -> Any:
-    """A name as one of the classes is spelt, if it differs from that class only in case or spaces.
+    """A name as one of the classes is spelt, if it differs from that class only in case, spaces or marks around it.
 
     Examples
     --------
     >>> import numpy as np
-    >>> as_spelt("PASS", np.array(["fail", "pass"])), as_spelt("4", np.array([3, 4]))
+    >>> as_spelt("PASS.", np.array(["fail", "pass"])), as_spelt("4", np.array([3, 4]))
     ('pass', '4')
     """
     if matched(object_array([name]), classes)[0] >= 0:
         return name
-    alike = [plain(known) for known in classes.tolist() if fold(known) == fold(name)]
-    return alike[0] if len(alike) == 1 else name
+    for form in (fold, unmarked):
+        alike = [plain(known) for known in classes.tolist() if form(known) == form(name)]
+        if len(alike) == 1:
+            return alike[0]
+    return name
 
 
 def refuse_strange(labels: NDArray[Any], classes: NDArray[Any], named: Sequence[Any] = ()) -> None:
@@ -338,13 +347,3 @@ def of_classes(gold: Gold | None, classes: NDArray[Any]) -> Gold | None:
         return None
     kept = matched(gold[1], classes) >= 0
     return gold[0][kept], gold[1][kept]
-
-
-def refuse_strangers(workers: NDArray[Any]) -> None:
-    """Refuse ``workers`` whose confusion matrices are not known."""
-    if len(workers):
-        were, first = ("was", ":") if len(workers) == 1 else ("were", "; the first is")
-        raise InputError(
-            f"{count(len(workers), 'worker')} {were} not in the data of the fit{first} {plain(workers[0])!r}.",
-            "Leave out their answers, or add them with partial_fit.",
-        )

@@ -19,7 +19,7 @@ from rectifact.core.operand import Operand, operand
 from rectifact.core.reprs import short_repr
 from rectifact.crowd.cooccurrence import answers_per_cell
 from rectifact.crowd.data.answers import Answers, answer_matrix, check_seen, with_classes
-from rectifact.crowd.data.names import Gold, check_gold, distinct, matched, refuse_strangers
+from rectifact.crowd.data.names import Gold, check_gold, distinct, matched
 from rectifact.crowd.data.read import read_more
 from rectifact.crowd.data.repartition import Partition, box, joined, move, ordered_classes, settled, survey
 from rectifact.crowd.data.results import result_table
@@ -27,6 +27,7 @@ from rectifact.crowd.data.sources import is_source
 from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import COLUMN_NAMES
 from rectifact.crowd.data.unmatched import refuse_unanswered
+from rectifact.crowd.data.workers import refuse_strangers
 from rectifact.crowd.em import Floats, vote_shares
 from rectifact.crowd.grades import chosen, expected_grades, grade_intervals
 

@@ -1,5 +1,6 @@
 """Judges and people read together: the same tasks and classes, one answer of each worker to a task."""
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,16 +16,20 @@ from rectifact.crowd.data.answers import Answers, encode, make_answers, parts_to
 from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.files import fields_of
 from rectifact.crowd.data.formats import FORMATS
-from rectifact.crowd.data.joined import RepeatedTask, with_joined_task
+from rectifact.crowd.data.joined import RepeatedTask, SeveralTasks, with_joined_task
 from rectifact.crowd.data.label_columns import refuse_other_labels, with_roles_beside
 from rectifact.crowd.data.levels import is_number, scale_for
-from rectifact.crowd.data.names import listed, matched, object_array, plain, sentence
+from rectifact.crowd.data.names import joined_names, listed, matched, object_array, plain, sentence, split_names
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, in_file, likely_column
 from rectifact.crowd.data.task_columns import task_column
+from rectifact.crowd.data.task_parts import with_task_parts
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.unmatched import no_common_task
 from rectifact.io.records import is_json
+
+CONTRADICT, FEWEST_CONTRADICT = 0.2, 10
+"""Share and number of repeated answers that contradict the first one, from which they may be to different tasks."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def read_panel(
 def mentioned(panel: Panel, gold: NDArray[Any] | None = None, meant: Sequence[Any] | None = None) -> Panel:
     """The same panel; labels that seem to be no answers and are not ``meant`` are named, by people and ``gold``."""
     answers = panel.answers
-    used = answers.classes[np.unique(answers.label[panel.is_person[answers.worker]])].astype(object)
+    used = answers.classes[answers.label[panel.is_person[answers.worker]]].astype(object)
     mention_no_answers(answers, used if gold is None else np.concatenate([used, gold.astype(object)]), meant)
     return panel
 
@@ -127,12 +132,13 @@ def read_people(
     judges, worker and label are named for people alone, so that they must be there. A column for the task without a
     usual name is found by the tasks of the ``judges``.
     """
-    humans, task = with_joined_task(humans, names["task"])
+    where = _where(humans)
+    humans, task = with_joined_task(with_task_parts(humans, judges, where), names["task"])
     names = names | {"task": task}
     is_records = isinstance(humans, str | Path) and is_json(Path(humans))
     form, present = fields_of(humans)
     if form == "records" and present and judges is not None:
-        names = names | {"task": task_column(humans, present, names, judges, _where(humans))}
+        names = names | {"task": task_column(humans, present, names, judges, where)}
     if wide and form == "records" and present:
         _check_named(humans, present, names)
     if wide and form == "records" and not _is_long(present, names):
@@ -144,7 +150,10 @@ def read_people(
     elif present:
         found = {role: name if name in present else None for role, name in names.items()}
         _check_columns(humans, present, found, names)
-    return coded(humans, found, False, missing, None, None, question if is_records else None)
+    try:
+        return coded(humans, found, False, missing, None, None, question if is_records else None)
+    except SeveralTasks as error:
+        raise error.of_people(where) from error
 
 
 def judges_columns(names: dict[str, str | None], wide: bool) -> dict[str, str | None]:
@@ -215,10 +224,17 @@ def _check_columns(humans: Any, present: list[Any], found: dict[str, str | None]
         )
 
 
-def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | None, *, has_level: bool = True) -> Panel:
+def panel_of(
+    parts: Sequence[Answers],
+    level: Level,
+    classes: Sequence[Any] | None,
+    *,
+    has_level: bool = True,
+    used: Sequence[Any] = (),
+) -> Panel:
     """Answers of judges and, where there is a second part, of people, with ``classes`` in order or sorted.
 
-    ``has_level`` says whether the user can choose another ``level``.
+    ``has_level`` says whether the user can choose another ``level``; gold labels and the user have ``used`` labels.
     """
     if not isinstance(level, str):
         what = f"level is one of {', '.join(LEVELS)}, and it is a {type(level).__name__} here."
@@ -229,7 +245,8 @@ def panel_of(parts: Sequence[Answers], level: Level, classes: Sequence[Any] | No
         raise InputError("Agreement counts all answers alike.", "Give answers without weights.")
     if classes is not None:
         classes = [_like(name, parts[0].classes) for name in classes]
-    answers = tidied(_merged(parts), classes)
+    by_people = [name for part in parts[1:] for name in part.classes[part.label].tolist()]
+    answers = tidied(_merged(parts), classes, [*by_people, *used])
     if classes is not None:
         if len(set(classes)) < len(classes):
             raise InputError(f"A class is listed twice among {classes}.", "List each once.", option="classes")
@@ -310,6 +327,16 @@ def answered_once(answers: Answers) -> Answers:
     what = f"{count(repeated, 'repeated answer')} of a worker to the same task {'was' if repeated == 1 else 'were'}"
     others = int((answers.label != answers.label[first][of]).sum())
     differ = f"; {others} of them contradict{'s' if others == 1 else ''} the first answer, which was kept"
-    warnings.warn(FitWarning(f"{what} left out{differ if others else ''}."), stacklevel=5)
+    remedies = _missing_column(answers) if others >= max(CONTRADICT * repeated, FEWEST_CONTRADICT) else ("", None)
+    message = FitWarning(f"{what} left out{differ if others else ''}.", remedies[0], command=remedies[1])
+    warnings.warn(message, stacklevel=5)
     task, worker, label = (codes[kept] for codes in (answers.task, answers.worker, answers.label))
     return replace(answers, task=task, worker=worker, label=label)
+
+
+def _missing_column(answers: Answers) -> tuple[str, str]:
+    """What to ask where repeated answers contradict each other, in Python and for commands."""
+    name = str(answers.columns.get("task", "task"))
+    remedy = "Is a column missing that tells them apart, such as a version? If so, add it, and name both columns: {}."
+    names = [*(split_names(name) if "," in name else [name]), "version"]
+    return remedy.format(f"task={names!r}"), remedy.format(f"--task {shlex.quote(joined_names(names))}")

@@ -27,14 +27,15 @@ from rectifact.crowd.data.joined import (
 )
 from rectifact.crowd.data.label_columns import label_column
 from rectifact.crowd.data.matrices import from_matrix, from_sparse, is_auto, to_matrix, whole_numbers
-from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain, refuse_strangers
+from rectifact.crowd.data.names import Gold, matched_workers, object_array, plain
 from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_task
-from rectifact.crowd.data.task_columns import gold_task_column
+from rectifact.crowd.data.task_columns import gold_task_column, gold_words
+from rectifact.crowd.data.task_parts import with_task_parts
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
-from rectifact.crowd.data.workers import one_name_each
+from rectifact.crowd.data.workers import one_name_each, refuse_strangers
 
 
 def read_answers(
@@ -263,6 +264,7 @@ def read_gold(given: Any, answers: Any = None) -> Gold:
         return data.index.to_numpy(), data.to_numpy()
     if nw.dependencies.is_into_dataframe(data):
         own = {} if answers is None else answers.columns
+        data = with_task_parts(data, answers, gold_words(given))
         frame = _open_frame(with_joined_task(data, own.get("task"))[0], wide=False)
         task = gold_task_column(frame.to_native(), frame.columns, answers, given)
         label = find_gold_column(frame.columns, "label", own.get("label"), task)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.grade_texts import plain_grades
+from rectifact.crowd.data.label_starts import class_texts, say_read
+from rectifact.crowd.data.marks import NUMBER
 from rectifact.crowd.data.names import (
     NAMED,
     Gold,
@@ -21,6 +23,7 @@ from rectifact.crowd.data.names import (
     object_array,
     outside_classes,
     plain,
+    unmarked,
 )
 
 NO_ANSWER = {"n/a", "#n/a", "n.a.", "null", "nan", "nil", "undefined"}
@@ -53,6 +56,8 @@ def one_spelling(names: list[Any], given: NDArray[Any], classes: Sequence[Any] |
     >>> import numpy as np
     >>> one_spelling(["Ok ", "no", "ok"], np.array([1, 2, 3])), one_spelling(["a", "A"], np.ones(2), ["a", "A"])
     (['ok', 'no', 'ok'], ['a', 'A'])
+    >>> one_spelling(["ok", "**ok**", "no", "No."], np.ones(4)), one_spelling(["A", "A-", "C", "C++"], np.ones(4))
+    (['ok', 'ok', 'no', 'no'], ['A', 'A-', 'C', 'C++'])
     """
     wanted = [] if classes is None else list(classes)
     place = matched(object_array(wanted), object_array(names)).tolist() if wanted else []
@@ -60,20 +65,44 @@ def one_spelling(names: list[Any], given: NDArray[Any], classes: Sequence[Any] |
     best: dict[str, Any] = {}
     for name in [*kept, *(names[i] for i in sorted(range(len(names)), key=lambda i: (-given[i], str(names[i]))))]:
         best.setdefault(fold(name), name)
-    return [name if name in kept else best[fold(name)] for name in names]
+    marked = _without_marks(best, set(map(fold, kept)))
+    return [name if name in kept else marked[fold(name)] for name in names]
+
+
+def _without_marks(best: dict[str, Any], kept: set[str]) -> dict[str, Any]:
+    """Spellings, with labels with marks around them spelt like the same label without, if it is there.
+
+    Where all labels have marks, those that differ only in marks are one, and numbers are numbers. What is ``kept``
+    stays, and so do all if a single label would be left.
+    """
+    core = {form: unmarked(form) for form in best}
+    some_plain = any(form == without for form, without in core.items())
+    target: dict[str, Any] = {}
+    for form in best:  # those that are kept come first, and then the most frequent
+        if form in kept or form == core[form] or not some_plain:
+            target.setdefault(core[form], best[form])
+    if not some_plain and all(map(NUMBER.fullmatch, core.values())):
+        target = {without: without for without in target}
+    found = {form: name if form in kept else target.get(core[form], name) for form, name in best.items()}
+    return found if len(set(found.values())) > 1 else best
 
 
 def spelt_as(names: list[Any], codes: NDArray[Any], classes: list[Any]) -> list[Any]:
-    """Names as ``classes`` are spelt, which a warning says if they differ in case or spaces; others are refused."""
+    """Names as ``classes`` are spelt, which a warning says if they differ; others are refused."""
     if all(name in classes for name in names):
         return names
     known = object_array(classes)
     spelt = [name if name in classes else as_spelt(name, known) for name in names]
-    unknown = [name for name in spelt if name not in classes]
+    texts = class_texts(spelt, classes)
+    unknown = [name for name in spelt if name not in classes and name not in texts]
     if unknown:
         raise outside_classes(unknown, classes, "given ")
-    say_respelt(names, spelt, np.bincount(codes, minlength=len(names)))
-    return spelt
+    given = np.bincount(codes, minlength=len(names))
+    if spelt != names:
+        say_respelt(names, spelt, given)
+    if texts:
+        say_read(texts, int(sum(k for name, k in zip(spelt, given, strict=True) if name in texts)))
+    return [texts.get(name, name) for name in spelt]
 
 
 def say_respelt(names: Sequence[Any], spelt: Sequence[Any], given: NDArray[Any]) -> None:
@@ -86,7 +115,9 @@ def say_respelt(names: Sequence[Any], spelt: Sequence[Any], given: NDArray[Any])
     said = "; ".join(f"{listed(object_array(own))} as {plain(to)!r}" for to, own in list(groups.items())[:NAMED])
     more = f"; and {len(groups) - NAMED} more" if len(groups) > NAMED else ""
     answers = count(n_other, "answer")
-    what = f"Labels that differ only in case, spaces or a final .0 count as one: {said}{more} ({answers})."
+    marks = any(fold(name) != fold(to) for name, to in zip(names, spelt, strict=True))
+    differ = "case, spaces, punctuation or a final .0" if marks else "case, spaces or a final .0"
+    what = f"Labels that differ only in {differ} count as one: {said}{more} ({answers})."
     remedy = "To keep some apart, list them with {}."
     warnings.warn(FitWarning(what, remedy.format("classes"), command=remedy.format("--classes")), stacklevel=5)
 
@@ -124,17 +155,19 @@ def gold_like(gold: Gold, classes: NDArray[Any]) -> Gold:
         return gold
     labels[unknown] = plain_grades(labels[unknown].tolist())
     unknown = matched(labels, classes) < 0
-    by_fold = {fold(name): plain(name) for name in reversed(classes.tolist())}
-    place = np.array([fold(name) in by_fold for name in labels]) & unknown
+    several = classes.tolist()[::-1]
+    like = {unmarked(name): plain(name) for name in several} | {fold(name): plain(name) for name in several}
+    spelt = object_array([like.get(fold(name), like.get(unmarked(name))) for name in labels])
+    place = np.array([name is not None for name in spelt], dtype=bool) & unknown
     empty = np.array([not pd.isna(name) and is_no_answer(fold(name), 1.0) for name in labels]) & unknown & ~place
     if place.any():
         own = pd.unique(labels[place])
-        spelt = object_array([by_fold[fold(name)] for name in own])
         labels_are = "Gold labels {} are" if len(own) > 1 else "The gold label {} is"
-        read_as = f"read as {listed(pd.unique(spelt))}: only case or spaces differ."
-        what = f"{labels_are.format(listed(own))} {read_as}"
+        marks = any(fold(name) != fold(to) for name, to in zip(labels[place], spelt[place], strict=True))
+        differ = "case, spaces or punctuation" if marks else "case or spaces"
+        what = f"{labels_are.format(listed(own))} read as {listed(pd.unique(spelt[place]))}: only {differ} differ."
         warnings.warn(FitWarning(what), stacklevel=5)
-        labels[place] = [by_fold[fold(name)] for name in labels[place]]
+        labels[place] = spelt[place]
     if empty.any():
         were = "was" if empty.sum() == 1 else "were"
         said = listed(pd.unique(labels[empty]))

@@ -1,13 +1,14 @@
 """Finds the columns of task, worker and label by the names that annotation tools use; ``io.tables`` reads the file."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
 from rectifact.core.errors import InputError
-from rectifact.crowd.data.names import likely, object_array, split_names
+from rectifact.crowd.data.names import joined_names, likely, object_array, split_names
 from rectifact.crowd.data.workbooks import is_workbook, read_workbook
 from rectifact.io import tables
 from rectifact.io.text import text_suffix
@@ -58,6 +59,8 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     """
     if given is not None:
         if given not in columns:
+            if role == "task" and len(split_names(given)) > 1:
+                raise _no_parts(split_names(given), columns)
             meant = likely_column(columns, role, given)
             remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
             raise InputError(f"There is no column {given!r} for the {role} among {in_file(columns)}.", remedy)
@@ -77,6 +80,18 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
         remedy += " A table with one column per worker is read with wide=True."
     command = remedy.replace(f"{role}='...'", f"--{role}").replace("wide=True", "--wide")
     raise InputError(f"No column for the {role} among {in_file(columns)}.", remedy, command=command)
+
+
+def _no_parts(names: Sequence[str], columns: Sequence[str]) -> InputError:
+    """An error about columns that should name tasks together."""
+    missing = [name for name in names if name not in columns]
+    meant = [name if name in columns else likely_column(columns, "task", name) for name in names]
+    what = f"There is no column {' and no column '.join(map(repr, missing))} for the task among {in_file(columns)}."
+    if None in meant or len(set(meant)) < len(meant):
+        return InputError(what, "Name the columns of this file that name a task together.")
+    remedy = "Did you mean {}?"
+    forms = remedy.format(f"task={meant!r}"), remedy.format(f"--task {shlex.quote(joined_names(meant))}")
+    return InputError(what, forms[0], command=forms[1])
 
 
 def usual_column(columns: Sequence[str], role: str) -> str | None:

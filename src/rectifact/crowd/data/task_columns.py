@@ -45,7 +45,7 @@ def task_column(
         return own
     others = {_present(present, role, names[role]) for role in ("worker", "label")}
     rest = [name for name in present if name not in others]
-    found = _with_tasks(table_of(table)[rest], judges)
+    found = columns_with_tasks(table_of(table)[rest], judges)
     if len(found) != 1 and usual_task(present) is not None:
         return named
     if len(found) != 1:
@@ -76,14 +76,18 @@ def gold_task_column(table: Any, present: Sequence[Any], answers: Any, data: Any
             raise
         with suppress(InputError):
             present = [name for name in present if name != find_gold_column(present, "label", own.get("label"))]
-        found = _with_tasks(table_of(table)[list(present)], answers)
+        found = columns_with_tasks(table_of(table)[list(present)], answers)
         if len(found) != 1 and (usual := usual_task(present)) is not None:
             return usual
         if len(found) != 1:
             raise
-    where = f"The file of gold labels {str(data)!r}" if isinstance(data, str | Path) else "The table of gold labels"
-    _say(where, found[0], answers)
+    _say(gold_words(data), found[0], answers)
     return found[0]
+
+
+def gold_words(data: Any) -> str:
+    """Gold labels as the subject of a sentence."""
+    return f"The file of gold labels {str(data)!r}" if isinstance(data, str | Path) else "The table of gold labels"
 
 
 def _say(where: str, column: str, answers: Answers) -> None:
@@ -99,11 +103,20 @@ def _present(present: Sequence[Any], role: str, named: str | None) -> str | None
         return None
 
 
-def _with_tasks(table: pd.DataFrame, judges: Answers) -> list[str]:
+def columns_with_tasks(table: pd.DataFrame, judges: Answers) -> list[str]:
     """Columns of which most values are tasks that judges answered."""
+    return columns_with(table, judges.tasks)
+
+
+def columns_with(table: pd.DataFrame, known: Any) -> list[str]:
+    """Columns of which most values are among those that are known."""
+    wanted = pd.unique(object_array(list(known)))
     numbers = {}
     for name in table.columns:
-        values = object_array(pd.unique(table[name].dropna()).tolist())
-        if len(values) and (matched(values, judges.tasks) >= 0).mean() > MOST:
+        try:
+            values = object_array(pd.unique(table[name].dropna()).tolist())
+        except TypeError:  # lists
+            continue
+        if len(values) and (matched(values, wanted) >= 0).mean() > MOST:
             numbers[name] = len(values)
     return [name for name, number in numbers.items() if number >= AS_MANY * max(numbers.values())]

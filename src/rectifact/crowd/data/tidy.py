@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import FitWarning, count
 from rectifact.crowd.data.answers import Answers, sort_classes
+from rectifact.crowd.data.free_texts import read_as_classes
 from rectifact.crowd.data.grade_texts import plain_grades
+from rectifact.crowd.data.label_starts import say_read
 from rectifact.crowd.data.names import NAMED, as_spelt, fold, joined_names, matched, object_array, plain
 from rectifact.crowd.data.spellings import is_no_answer, one_spelling, say_respelt
 from rectifact.crowd.grades import numbers_of
@@ -20,14 +22,19 @@ from rectifact.crowd.grades import numbers_of
 STRAY = 0.01
 """Share of the answers below which a label that people and gold labels do not use may be a slip."""
 
+UNLIKELY = 0.01
+"""Probability that people would not have used some class by now, below which it may not be one."""
+
 MOST_LISTED = 50
 """Labels that a remedy lists."""
 
 
-def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
-    """The answers with labels that differ only in case or spaces as one class, and a warning that says so.
+def tidied(answers: Answers, classes: Sequence[Any] | None = None, used: Sequence[Any] = ()) -> Answers:
+    """The answers with labels that differ only in case, spaces or marks as one class, and a warning that says so.
 
-    It is spelt as in ``classes``, which keep those apart that they list apart, or else as most answers have it.
+    It is spelt as in ``classes``, which keep those apart that they list apart, or else as most answers have it. Labels
+    that begin with a class and go on as text are that class, unless they are ``used``: by people, as gold labels or
+    by the user.
 
     Examples
     --------
@@ -45,10 +52,15 @@ def tidied(answers: Answers, classes: Sequence[Any] | None = None) -> Answers:
     given = np.bincount(answers.label, weights=answers.weight, minlength=len(answers.classes))
     seen = answers.classes.tolist()
     spelt = one_spelling(seen, given, classes)
-    if spelt == seen:
+    if spelt != seen:
+        say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
+        answers = _renamed(answers, spelt)
+    read = read_as_classes(answers, classes, used)
+    if not read:
         return answers
-    say_respelt(seen, spelt, np.bincount(answers.label, minlength=len(seen)))
-    return _renamed(answers, spelt)
+    is_read = np.array([name in read for name in answers.classes.tolist()], dtype=bool)
+    say_read(read, int(is_read[answers.label].sum()))
+    return _renamed(answers, [read.get(name, name) for name in answers.classes.tolist()])
 
 
 def _renamed(answers: Answers, to: list[Any]) -> Answers:
@@ -67,7 +79,8 @@ def mention_no_answers(answers: Answers, used: NDArray[Any] | None = None, meant
     ----------
     answers : Answers
     used : array or None
-        Labels that people or gold labels have: of others, those that hardly any answer has are named as well.
+        Labels that people or gold labels have, each as often as it was given: of others, those that hardly any answer
+        has are named as well, and those that people would have used by now.
     meant : sequence or None
         Labels that the user has named as classes; these are not mentioned.
     """
@@ -100,5 +113,7 @@ def _odd(names: NDArray[Any], share: NDArray[np.float64], used: NDArray[Any] | N
     odd = np.array([is_no_answer(name, part) for name, part in zip(folded, share, strict=True)])
     maybe = np.array([is_no_answer(name, 0.0) for name in folded])
     if used is not None and len(used):
-        maybe = (maybe | (share < STRAY)) & (matched(names, pd.unique(used)) < 0)
+        theirs = matched(names, pd.unique(used)) >= 0
+        missed = ((1 - share) ** len(used) * len(names) < UNLIKELY) & (share[theirs].sum() > 1 / 2)
+        maybe = (maybe | (share < STRAY) | missed) & ~theirs
     return odd | maybe if (~(odd | maybe) & (share > 0)).sum() > 1 else odd

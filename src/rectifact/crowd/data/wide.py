@@ -44,10 +44,12 @@ def grouped_answers(
         data, beside = wide_table(data, [by], columns.get("task"))
     if not wide:
         columns = with_roles_beside(data, columns, by=by)
-    answers = tidied(answered_once(coded(data, columns, wide, missing, None, form, question)), classes)
+    answers = answered_once(coded(data, columns, wide, missing, None, form, question))
+    known = _labels_of(gold, answers)
+    answers = tidied(answers, classes, [*named_by(asked), *known])
     meant = [*named_by(classes), *with_commas(named_by(asked), answers.classes)]
     if not isinstance(data, Answers):
-        answers, *_ = without_failures([answers], missing, used=[*meant, *_labels_of(gold, answers)])
+        answers, *_ = without_failures([answers], missing, used=[*meant, *known])
     mention_no_answers(answers, meant=meant)
     if by is None:
         return answers, None
@@ -59,7 +61,7 @@ def _labels_of(gold: Any, answers: Answers) -> list[Any]:
     if gold is None:
         return []
     with warnings.catch_warnings(action="ignore"):
-        return pd.unique(object_array(list(read_gold(gold, answers)[1]))).tolist()
+        return list(read_gold(gold, answers)[1])
 
 
 def wide_table(data: Any, columns: Sequence[Any], task: str | None) -> tuple[pd.DataFrame, dict[str, dict[Any, Any]]]:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rectifact.core.errors import FitWarning, count
+from rectifact.core.errors import FitWarning, InputError, count
 from rectifact.crowd.data.answers import Answers, Codes
-from rectifact.crowd.data.names import NAMED, listed
+from rectifact.crowd.data.names import NAMED, listed, plain
 from rectifact.io.graphs import folded
 
 
@@ -118,3 +118,13 @@ def _say_apart(workers: NDArray[Any], apart: list[NDArray[np.int64]], n_shared: 
     what = f"Names of workers differ only in case or spaces: {said}{more}. They count as different workers, as {why}."
     remedy = "If they are one worker, spell the name alike, and keep one answer to each task."
     warnings.warn(FitWarning(what, remedy), stacklevel=6)
+
+
+def refuse_strangers(workers: NDArray[Any]) -> None:
+    """Refuse ``workers`` whose confusion matrices are not known."""
+    if len(workers):
+        were, first = ("was", ":") if len(workers) == 1 else ("were", "; the first is")
+        raise InputError(
+            f"{count(len(workers), 'worker')} {were} not in the data of the fit{first} {plain(workers[0])!r}.",
+            "Leave out their answers, or add them with partial_fit.",
+        )
