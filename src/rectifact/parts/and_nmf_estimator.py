@@ -357,15 +357,17 @@ class ANDNMF(PartsTransformer):
         return W[:, order]
 
     def _most_likely(self, X: Operand, known: Operand, name: str, best: Refined, law: NoiseLaw) -> tuple[str, Refined]:
-        """A Poisson fit at the highest likelihood, without the weights that noise cannot tell from zero."""
+        """A fit without weights that are zeros; of Poisson counts whose small ones are not, the most likely one."""
         options: dict[str, Any] = {"n_iter": self.refine_iter, "missing": self._allows_gaps}
-        if not self.background:
+        found = dispersion(known, best.W, best.H)
+        varied = found.share(float(namespace(best.H).mean(column_means(X)))) >= OVERDISPERSED
+        if found.unit and not (varied or self.background):
             free = isinstance(self.init, str) and self.init == "auto"
             start = self._padded(nndsvd_start(subspace(X, self.n_components))) if free else None
-            other, best = most_likely(known, best, start, **options)
-            name = "nndsvd" if other else name
-            if not has_zeros(known, best, law):
-                return name, best
+            other, likely = most_likely(known, best, start, **options)
+            name, best = ("nndsvd", likely) if other else (name, best)
+            if not has_zeros(known, likely, law):
+                return name, likely
         return name, without_faint_weights(known, best, law, n_fixed=int(self.background), **options)
 
     def _by_variance(self, X: Operand, known: Operand, best: Refined) -> tuple[str, Refined] | None:
