@@ -57,3 +57,15 @@ def test_other_settings_go_through(options):
     model = ANDNMF(5, random_state=0, **options).fit(X)
     assert np.isfinite(model.components_).all()
     assert (model.components_ >= 0).all()
+
+
+@pytest.mark.parametrize(("shape", "present", "mixed"), [(6.0, 1.0, True), (3.0, 1.0, True), (1.0, 1.0, False)])
+def test_parts_whose_weights_are_rarely_near_zero_may_be_mixed(shape, present, mixed):
+    X, _, _ = counts(shape, present, seed=80)
+    model = ANDNMF(5, random_state=0).fit(X)
+    found = model.diagnose(X).set_index("finding")
+    assert ("parts that may be mixed" in found.index) is mixed
+    assert ("parts can be told apart" in found.index) is not mixed
+    if mixed:
+        assert found.loc["parts that may be mixed", "severity"] == "warning"
+        assert not found["remedy"].str.contains("Nothing to do").any()

@@ -37,7 +37,8 @@ MANY_ZEROS = 0.3
 
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
-    """Refuse missing values by the names of their row and column, before some rows of them are taken."""
+    """Refuse infinite and missing values by the names of row and column, before some rows of them are taken."""
+    _refuse(matrix, np.isinf, "infinite", "Correct it, or leave its cell empty and add --missing.")
     if not allowed:
         _refuse(matrix, np.isnan, "missing", "Fill it in, or drop the row; --missing takes it as missing.")
 
@@ -102,6 +103,8 @@ def check_entries(
     matrix = without_codes(matrix, codes)
     matrix = above_zero(matrix, values) if gaps else matrix
     check_negative(matrix)
+    if values == "raw" and sp.issparse(matrix.X) and not gaps and (found := large_values(matrix.X)):
+        say(f"{found} With --values log, all values count.")  # before a long fit, and with a remedy after it
     return matrix
 
 

@@ -37,6 +37,8 @@ def other_columns(X: Any, names: Sequence[Any]) -> list[int]:
     if sp.issparse(X) or len(X) < LEAST_ROWS or X.shape[1] <= LEAST_COLUMNS:
         return []
     X = np.asarray(X, dtype=np.float64)
+    if np.isinf(X).any():  # refused later
+        return []
     n_known = np.maximum((~np.isnan(X)).sum(axis=0), 1)
     known = np.nan_to_num(X)
     whole, never_0 = (known == np.round(known)).all(axis=0) & ~(X < 0).any(axis=0), ~(X == 0).any(axis=0)
@@ -67,7 +69,8 @@ def about_other_columns(X: Any, names: Sequence[Any], dropped: Sequence[str] = (
 
 def _above(X: NDArray[np.float64], usual: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """A column of which all values are above all values of the other usual ones, and do not rise with their sum."""
-    lows, highs = np.nan_to_num(np.nanmin(X, axis=0)), np.nan_to_num(np.nanmax(X, axis=0))
+    empty = np.isnan(X).all(axis=0)
+    lows, highs = (end(np.where(empty, 0.0, X), axis=0) for end in (np.nanmin, np.nanmax))
     highs = np.where(usual, highs, -np.inf)
     first, second = np.argsort(-highs)[:2]
     above = np.zeros(len(usual), dtype=bool)
