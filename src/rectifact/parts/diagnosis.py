@@ -121,18 +121,18 @@ def diagnose(
         What parts, samples and features are called.
     """
     sizes, conditions = _sizes(W, H, terms), _conditions(W, terms)
-    mixed = _mixed(W, terms) if sum_error >= CONSTANT_SUM and not background else []
+    rarely = (_mixed(W, terms) if sum_error >= CONSTANT_SUM and not background else []) or _absences(W, terms)
     findings = [
         *_sums(sum_error, independent, terms),
         *_background(background, independent, terms),
         *_correlations(W, independent, terms),
-        *(mixed or _absences(W, terms)),
+        *rarely,
         *sizes,
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
         *incoherent_topics(W, H, coherence, terms, short=short, fewer=asks_for_fewer([*sizes, *conditions])),
-        *(found for found in conditions if not (mixed and found.severity == "note")),
+        *(found for found in conditions if not (rarely and found.severity == "note")),
         *(_assumptions(W, H, terms) if independent else []),
     ]
     return worst_first(findings)
@@ -220,7 +220,7 @@ def _mixed(W: NDArray[Any], terms: Terms) -> list[Finding]:
     """A warning where all weights are rarely near zero, so that other parts explain the data as well."""
     largest = W.max(axis=0)
     absent, small = ((share * largest >= W).mean(axis=0) for share in (NEAR_ZERO, SMALL))
-    if W.shape[1] == 1 or terms == TOPICS or absent.max() >= RARELY_ABSENT or small.mean() >= RARELY_SMALL:
+    if W.shape[1] == 1 or terms == TOPICS or absent.mean() >= RARELY_ABSENT or small.mean() >= RARELY_SMALL:
         return []
     detail = (
         f"All {terms.part}s are in nearly all {terms.sample}s: at most {absent.max():.1%} have a weight near zero, so "
