@@ -37,8 +37,7 @@ MANY_ZEROS = 0.3
 
 
 def check_gaps(matrix: Any, allowed: bool) -> None:
-    """Refuse infinite and missing values by the names of row and column, before some rows of them are taken."""
-    _refuse(matrix, np.isinf, "infinite", "Correct it, or leave its cell empty and add --missing.")
+    """Refuse missing values by the names of their row and column, before some rows of them are taken."""
     if not allowed:
         _refuse(matrix, np.isnan, "missing", "Fill it in, or drop the row; --missing takes it as missing.")
 
@@ -97,6 +96,7 @@ def check_entries(
     if in_chunks:
         return matrix
     _check_shape(matrix.X)
+    _refuse(matrix, np.isinf, "infinite", "Correct it, or leave its cell empty and add --missing.")
     check_gaps(matrix, gaps)
     if codes is None:
         _refuse_codes(matrix.X)
