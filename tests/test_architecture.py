@@ -93,6 +93,7 @@ ALGORITHMS = {
         "and_nmf",
         "directions",
         "noise",
+        "likely",
         "refinement",
         "fitting",
         "purification",

@@ -96,12 +96,15 @@ def check_entries(
     if in_chunks:
         return matrix
     _check_shape(matrix.X)
+    _refuse(matrix, np.isinf, "infinite", "Correct it, or leave its cell empty and add --missing.")
     check_gaps(matrix, gaps)
     if codes is None:
         _refuse_codes(matrix.X)
     matrix = without_codes(matrix, codes)
     matrix = above_zero(matrix, values) if gaps else matrix
     check_negative(matrix)
+    if values == "raw" and sp.issparse(matrix.X) and not gaps and (found := large_values(matrix.X)):
+        say(f"{found} With --values log, all values count.")  # before a long fit, and with a remedy after it
     return matrix
 
 

@@ -15,6 +15,7 @@ from rectifact.io.matrices import read_names
 from rectifact.io.spelling import spelling_of
 from rectifact.io.tables import read_table
 from rectifact.io.text import text_suffix
+from rectifact.io.whole_names import as_names
 
 
 class Groups(NamedTuple):
@@ -98,7 +99,8 @@ def read_groups(
     table = _table(path, sheet if own else None)
     values = table  # as they are written, where groups are called as nodes are
     if names is not None:
-        table = table.map(spelling_of(names))
+        names = np.array(as_names(list(map(str, names))))
+        table = table.apply(_whole).map(spelling_of(names))
     if ignore_case and names is not None:
         table = _respelt(table, names)
     table, zeros = _zeros_as_in(table, names) if names is not None and named else (table, {})
@@ -144,6 +146,13 @@ def _table(path: Path, sheet: str | None) -> pd.DataFrame:
     frame = read_frame(path, sheet=sheet, several="Save the one with the groups as a file of its own.")
     written = {name: frame.text(name) for name in frame.table.column_names}
     return pd.DataFrame(written, dtype=object).replace("", None)
+
+
+def _whole(column: Any) -> Any:
+    """A column with its cells as names, 12000 for 12000.0, if all of them are whole numbers."""
+    texts = column.astype(object).where(column.notna(), "").astype(str).tolist()
+    names = as_names(texts)
+    return column if names == texts else pd.Series(names, column.index, dtype=object).where(column.notna(), None)
 
 
 def _respelt(table: pd.DataFrame, names: Any) -> pd.DataFrame:

@@ -49,10 +49,8 @@ def about_light(n_values: NDArray[Any] | None) -> str:
         return ""
     least = enough(n_values)
     return (
-        f"{_light(int((n_values < least).sum()), 'sample', least)}, too few to say which group they are in, and such "
-        f"samples hide the gaps between groups. Therefore, the column {COLUMN} of the table has the number of values: "
-        "cluster looks for the groups of the others, and then places these. It is not a coordinate: leave it out if "
-        "you compute distances. "
+        f"{_light(int((n_values < least).sum()), 'sample', least)}, too few to tell their group. cluster goes by the "
+        f"column {COLUMN}, which is not a coordinate, and places them last. "
     )
 
 

@@ -17,7 +17,8 @@ from sklearn.utils.validation import _check_n_features, validate_data
 
 from rectifact.core.arrays import Array, device, is_host, namespace, to_host
 from rectifact.core.device_csr import canonical_csr, is_native_sparse
-from rectifact.core.errors import InputError, InputTypeError
+from rectifact.core.errors import FitWarning, InputError, InputTypeError
+from rectifact.core.id_columns import about_identifiers
 from rectifact.core.operand import is_chunked, operand
 from rectifact.core.sparse import entries, is_sparse
 from rectifact.core.text_columns import remedy_for_text
@@ -154,6 +155,8 @@ def _check_host_matrix(estimator: Any, X: Any, reset: bool) -> Array:
             "Reshape your data: X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single sample.",
         )
     check_not_empty(shape)
+    if reset and (named := about_identifiers(X))[0]:
+        warnings.warn(FitWarning(*named), stacklevel=5)
     options = {"accept_sparse": "csr", "dtype": ["float64", "float32"], "ensure_all_finite": False}
     try:
         with warnings.catch_warnings():

@@ -22,6 +22,7 @@ from rectifact.io.several import split_ends
 from rectifact.io.tables import column_numbers, is_number
 from rectifact.io.text import NO_TEXT
 from rectifact.io.triples import Settled
+from rectifact.io.whole_names import names_in
 from rectifact.io.yes_no import NOT_SO, but_yes_no, remark
 
 MOST_CELLS = 50_000_000
@@ -45,7 +46,7 @@ def from_numbers(frame: Frame, plan: Plan) -> tuple[NamedMatrix, str]:
     matrix = from_table(frame.path, frame.table, [], list(plan.columns))
     rows, title, named = None, SAMPLES, ""
     if plan.index:
-        texts = [frame.text(name) for name in plan.index]
+        texts = [names_in(frame, name) for name in plan.index]
         rows = names_array(frame.path, "row", [" / ".join(levels) for levels in zip(*texts, strict=True)])
         title = plan.index[0] if len(plan.index) == 1 and plan.index[0] and "__" not in plan.index[0] else SAMPLES
         named = f", with rows named by {title!r}" if title != SAMPLES else ""
@@ -85,10 +86,9 @@ def pairs(
     Rows without an identifier are left out where they are at most a share ``unnamed`` of all, and refused otherwise.
     """
     written = pd.DataFrame({i: frame.text(name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
-    table = written.apply(lambda names: names.str.strip())
-    n_spaced = int((table != written).to_numpy().sum())
-    numbers = plan.kind == "edges" and all(is_number(frame.table.column(name).type) for name in plan.columns[:2])
-    table = table.replace(r"^(-?\d+)\.0*$", r"\1", regex=True) if numbers else table  # 1 and 1.0 are one node
+    n_spaced = int((written.apply(lambda names: names.str.strip()) != written).to_numpy().sum())
+    table = pd.DataFrame({i: names_in(frame, name) for i, name in enumerate(plan.columns[:2])}, dtype=object)
+    table = table.apply(lambda names: names.str.strip())
     lacking, left = _unnamed(table, plan.columns, frame, unnamed)
     if len(plan.columns) > 2:
         name = plan.columns[2]
@@ -198,7 +198,7 @@ def from_texts(frame: Frame, plan: Plan, beside: Sequence[str] = ()) -> dict[str
     names, title = np.arange(1, len(joined) + 1).astype(str), SAMPLES
     if plan.index:
         title = plan.index[0] or SAMPLES
-        names = names_array(frame.path, "row", frame.text(plan.index[0]))
+        names = names_array(frame.path, "row", names_in(frame, plan.index[0]))
     start = f"Read as texts: {count(len(kept), 'document')} from {' and '.join(map(repr, plan.columns))}"
     start += f", named by {title!r}" if plan.index and plan.index[0] else ""
     empty = len(joined) - len(kept)

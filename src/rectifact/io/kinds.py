@@ -27,7 +27,6 @@ from rectifact.io.edge_columns import either
 from rectifact.io.first_line import check_header
 from rectifact.io.frames import SAMPLES, Frame
 from rectifact.io.listed import (
-    MOST_LISTED,
     ask_for_pairs,
     given_edges,
     given_triples,
@@ -39,6 +38,7 @@ from rectifact.io.listed import (
 from rectifact.io.row_numbers import may_name_rows
 from rectifact.io.stray_texts import refuse_stray_texts, why_not
 from rectifact.io.tables import is_name, is_number
+from rectifact.io.whole_names import MOST_LISTED, with_whole_identifiers
 from rectifact.io.yes_no import NOT_SO, but_yes_no
 
 SHORT_TITLES = 1.5
@@ -106,7 +106,7 @@ def _listed(view: View) -> Plan | None:
 
 def find_list(frame: Frame, purpose: Purpose) -> bool:
     """Whether a table holds triples, edges or texts; raises an InputError where it may."""
-    return len(frame.table) > 1 and _listed(View(frame, purpose, Options())) is not None
+    return len(frame.table) > 1 and _listed(View(with_whole_identifiers(frame), purpose, Options())) is not None
 
 
 def find_triples(table: pa.Table) -> tuple[str, ...]:
@@ -122,7 +122,8 @@ def find_triples(table: pa.Table) -> tuple[str, ...]:
     if not 2 <= table.num_columns <= MOST_LISTED or len(table) < 2:
         return ()
     try:
-        plan = _listed(View(Frame(Path("X"), table, lambda name: []), "embed", Options()))
+        frame = with_whole_identifiers(Frame(Path("X"), table, lambda name: []))
+        plan = _listed(View(frame, "embed", Options()))
     except Undecided as error:
         return error.triples
     except InputError:  # texts

@@ -14,9 +14,9 @@ from rectifact.io.edge_columns import WEIGHTS, either, n_pairs, not_square, numb
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 from rectifact.io.text import text_suffix
+from rectifact.io.whole_names import MOST_LISTED
 
 SHARED = 0.3  # of the names of a column that another has too, where both hold nodes
-MOST_LISTED = 8  # columns of a list of triples or edges; a wider table is a matrix
 MOST_GROUPS = 100  # different values of a column of known groups
 # files of which a column can be known groups
 WITH_GROUPS = {".csv", ".tsv", ".tab", ".parquet", ".xlsx", ".xlsm", ".json", ".jsonl", ".ndjson"}

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from rectifact.io.columns import Purpose
 from rectifact.io.frames import Frame, plain_texts
+from rectifact.io.whole_names import with_whole_identifiers
 from rectifact.io.yes_no import read_yes_no
 
 
@@ -37,5 +38,9 @@ def flattened(frame: Frame) -> Frame:
     return replace(frame, table=table, text=text)
 
 
-PREPARED: dict[Purpose, Callable[[Frame], Frame]] = {"parts": flattened, "embed": read_yes_no, "cluster": replace}
+PREPARED: dict[Purpose, Callable[[Frame], Frame]] = {
+    "parts": lambda frame: with_whole_identifiers(flattened(frame)),
+    "embed": lambda frame: with_whole_identifiers(read_yes_no(frame)),
+    "cluster": with_whole_identifiers,
+}
 """What is done with a table before its kind is found; nodes of a graph may have fields only by mistake."""

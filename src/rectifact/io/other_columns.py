@@ -37,6 +37,8 @@ def other_columns(X: Any, names: Sequence[Any]) -> list[int]:
     if sp.issparse(X) or len(X) < LEAST_ROWS or X.shape[1] <= LEAST_COLUMNS:
         return []
     X = np.asarray(X, dtype=np.float64)
+    if np.isinf(X).any():  # refused later
+        return []
     n_known = np.maximum((~np.isnan(X)).sum(axis=0), 1)
     known = np.nan_to_num(X)
     whole, never_0 = (known == np.round(known)).all(axis=0) & ~(X < 0).any(axis=0), ~(X == 0).any(axis=0)

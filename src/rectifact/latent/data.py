@@ -17,8 +17,8 @@ from rectifact.core.sparse import is_sparse, with_entries
 from rectifact.core.validation import check_matrix
 from rectifact.io.columns import WORDS, is_rating, word
 from rectifact.io.kinds import find_triples
-from rectifact.io.listed import MOST_LISTED
 from rectifact.io.tables import is_name
+from rectifact.io.whole_names import MOST_LISTED
 from rectifact.latent.scales import scale_with_zero
 from rectifact.latent.statistics import Statistics, statistics
 

@@ -31,6 +31,7 @@ from rectifact.parts.fitting import (
     weights_with_gaps,
     without_faint_weights,
 )
+from rectifact.parts.likely import has_zeros, most_likely
 from rectifact.parts.noise import NoiseLaw, noise_law
 from rectifact.parts.refinement import LEAST_SHARE, Refined, Refinement, poisson_weights
 from rectifact.parts.samples import (
@@ -46,7 +47,7 @@ from rectifact.parts.samples import (
     with_gaps,
     without_background,
 )
-from rectifact.parts.starts import spa_start, subspace
+from rectifact.parts.starts import nndsvd_start, spa_start, subspace
 
 OVERDISPERSED = 0.1
 """Share of the variance of a mean count, beyond that of Poisson counts, from which on samples are weighted by it."""
@@ -341,7 +342,7 @@ class ANDNMF(PartsTransformer):
         name, best = best_refinement(kind, data, starts, law, n_iter=n_iter, background=background, missing=gaps)
         if kind == "poisson" and not law.is_systematic(k):
             weighted = self._by_variance(X, known, best)
-            name, best = weighted or (name, self._without_faint_weights(known, best, law))
+            name, best = weighted or self._most_likely(X, known, name, best, law)
         if name != self.resolved_["init"]:
             self.thresholds_ = xp.zeros_like(self.thresholds_)
         size = sample_norms(best.H[:k], self._stream.norm or "l2")
@@ -355,9 +356,19 @@ class ANDNMF(PartsTransformer):
             self.background_ = best.H[k]
         return W[:, order]
 
-    def _without_faint_weights(self, known: Operand, best: Refined, law: NoiseLaw) -> Refined:
-        n_fixed, missing = int(self.background), self._allows_gaps
-        return without_faint_weights(known, best, law, n_iter=self.refine_iter, n_fixed=n_fixed, missing=missing)
+    def _most_likely(self, X: Operand, known: Operand, name: str, best: Refined, law: NoiseLaw) -> tuple[str, Refined]:
+        """A fit without weights that are zeros; of Poisson counts whose small ones are not, the most likely one."""
+        options: dict[str, Any] = {"n_iter": self.refine_iter, "missing": self._allows_gaps}
+        found = dispersion(known, best.W, best.H)
+        varied = found.share(float(namespace(best.H).mean(column_means(X)))) >= OVERDISPERSED
+        if found.unit and not (varied or self.background):
+            free = isinstance(self.init, str) and self.init == "auto"
+            start = self._padded(nndsvd_start(subspace(X, self.n_components))) if free else None
+            other, likely = most_likely(known, best, start, **options)
+            name, best = ("nndsvd", likely) if other else (name, best)
+            if not has_zeros(known, likely, law):
+                return name, likely
+        return name, without_faint_weights(known, best, law, n_fixed=int(self.background), **options)
 
     def _by_variance(self, X: Operand, known: Operand, best: Refined) -> tuple[str, Refined] | None:
         """A fit to samples divided by how much more their counts vary than Poisson counts; None where they do not."""

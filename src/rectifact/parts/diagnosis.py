@@ -25,6 +25,8 @@ CONSTANT_SUM = 0.05  # relative spread of the sum of the weights below which it 
 ROUNDING = 1e-10  # of the squared norm
 NEAR_ZERO = 0.01  # of the largest weight of a part
 RARELY_ABSENT = 0.05  # share of samples without a part below which thresholds have nothing to hold on to
+SMALL, RARELY_SMALL = 0.1, 0.25  # of the largest weight of a part; mean share of samples with less, below which
+# parts are 4 degrees or more from planted ones, and above which they are nearer
 NEVER_APART = 0.95  # correlation of two weights
 DEPENDENT = 0.3  # correlation of two weights that independence does not allow
 NEXT_TO_NOTHING = 1e-3  # share of the weight
@@ -119,17 +121,18 @@ def diagnose(
         What parts, samples and features are called.
     """
     sizes, conditions = _sizes(W, H, terms), _conditions(W, terms)
+    rarely = (_mixed(W, terms) if sum_error >= CONSTANT_SUM and not background else []) or _absences(W, terms)
     findings = [
         *_sums(sum_error, independent, terms),
         *_background(background, independent, terms),
         *_correlations(W, independent, terms),
-        *_absences(W, terms),
+        *rarely,
         *sizes,
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
         *incoherent_topics(W, H, coherence, terms, short=short, fewer=asks_for_fewer([*sizes, *conditions])),
-        *conditions,
+        *(found for found in conditions if not (rarely and found.severity == "note")),
         *(_assumptions(W, H, terms) if independent else []),
     ]
     return worst_first(findings)
@@ -211,6 +214,29 @@ def _absences(W: NDArray[Any], terms: Terms) -> list[Finding]:
         remedy = "If they consist of words that every document has, lower max_df, or leave more stop_words out."
         command = remedy.replace("max_df", "--max-df").replace("leave more stop_words out", "name more --stop-words")
     return [Finding("warning", f"{terms.part}s that are never absent", detail, remedy, command)]
+
+
+def _mixed(W: NDArray[Any], terms: Terms) -> list[Finding]:
+    """A warning where all weights are rarely near zero, so that other parts explain the data as well."""
+    largest = W.max(axis=0)
+    absent, small = ((share * largest >= W).mean(axis=0) for share in (NEAR_ZERO, SMALL))
+    if W.shape[1] == 1 or terms == TOPICS or absent.mean() >= RARELY_ABSENT or small.mean() >= RARELY_SMALL:
+        return []
+    detail = (
+        f"All {terms.part}s are in nearly all {terms.sample}s: at most {absent.max():.1%} have a weight near zero, so "
+        f"the data hardly determine the {terms.part}s, which may be mixed with each other."
+    )
+    remedy = f"Add {terms.sample}s that lack some of the {terms.part}s, and do not rely on small entries"
+    instead = "if one of them is a constant offset, try {}."
+    return [
+        Finding(
+            "warning",
+            f"{terms.part}s that may be mixed",
+            detail,
+            f"{remedy}; {instead.format('background=True')}",
+            f"{remedy}; {instead.format('--background')}",
+        )
+    ]
 
 
 def _sizes(W: NDArray[Any], H: NDArray[Any], terms: Terms) -> list[Finding]:

@@ -34,6 +34,7 @@ from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_co
 from rectifact.crowd.data.task_columns import gold_task_column, gold_words
 from rectifact.crowd.data.task_parts import with_task_parts
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
+from rectifact.crowd.data.whole import without_points
 from rectifact.crowd.data.worker_columns import not_wide, worker_columns, workers_sentence
 from rectifact.crowd.data.workers import one_name_each, refuse_strangers
 
@@ -295,7 +296,8 @@ def _from_long(frame: Any, given: dict[str, str | None], missing: Any, classes: 
         frame = frame.filter(kept.tolist())
     codes, values = {}, {}
     for role, column in columns.items():  # one after the other, so that big tables are not held three times
-        codes[role], values[role] = encode(frame.get_column(column).to_numpy(), role)
+        coded = encode(frame.get_column(column).to_numpy(), role)
+        codes[role], values[role] = coded if role == "label" else without_points(*coded)
         lost = np.flatnonzero(codes[role] < 0)
         if lost.size:
             row = {
@@ -317,7 +319,7 @@ def _from_wide(frame: Any, task: str | None, missing: Any, classes: Sequence[Any
     column = find_columns(frame.columns, {"task": task})["task"] if known else None
     workers = [name for name in frame.columns if not known or name != column]
     tasks = frame.get_column(column).to_numpy() if known else np.arange(len(frame))
-    codes, values = encode(tasks, "task")
+    codes, values = without_points(*encode(tasks, "task"))
     if len(values) < len(tasks) or (codes < 0).any():
         twice = values[np.bincount(codes[codes >= 0], minlength=len(values)) > 1]
         odd = f"{plain(twice[0])!r} in the column {str(column)!r} has several" if len(twice) else "a row has no task"
