@@ -320,8 +320,6 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
             say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:
             say(f"Only the {words['max_words']} most frequent words count; --max-words takes more.")
-        if wordless := word_options.without_words(corpus.X, found.names):
-            say(wordless)
         read_from = corpus.vocabulary and replace(corpus.vocabulary, text_columns=reading.names_in(source.text_column))
         return replace(corpus, rows=found.names, row_title=found.title, vocabulary=read_from, all_rows=found.rows)
     if text or found.matrix is None:

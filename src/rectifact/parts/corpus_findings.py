@@ -86,7 +86,7 @@ def odd_documents(
         *(nearby_number(model, corpus.X[aside.used]) if asked else []),
         *([] if few else hardly_explained(residual[usual], subject, left_out=others, fewer=fewer)),
         *without_topic(words, residual, short, foreign=aside.foreign, fewer=fewer),
-        *about_short(short, corpus.texts, residual),
+        *about_short(short, corpus.texts),
         *repeated_texts(
             *(texts, corpus.X[longer], np.asarray(names)[longer], left_out(short)), unused=int(aside.repeated.sum())
         ),
