@@ -28,8 +28,32 @@ def test_help_lists_all_commands_in_order(run):
 
 
 def test_a_command_that_is_unknown(run):
-    said = run("label", expect=2).err
-    assert "No such command 'label'" in said
+    assert run("label", expect=2).err == "rectifact: There is no command 'label'. Did you mean labels?\n"
+    assert run("xyz", expect=2).err == "rectifact: There is no command 'xyz'. See rectifact --help.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("parts", "a.csv", "--weight", "log"), "There is no option --weight. Did you mean --weighting or --weights?"),
+        (("labels", "--zzz"), "There is no option --zzz. See rectifact labels --help."),
+        (("--zzz",), "There is no option --zzz. See rectifact --help."),
+        (("parts", "a.csv", "-k"), "-k needs a value. See rectifact parts --help."),
+        (("parts", "a.csv", "b.csv"), "Unexpected argument: b.csv. See rectifact parts --help."),
+    ],
+)
+def test_a_misuse_is_one_line_as_every_other_error(run, words, told):
+    assert run(*words, expect=2).err == f"rectifact: {told}\n"
+
+
+@pytest.mark.parametrize(("option", "value", "named"), [("--weighting", "lg", "'tfidf'"), ("--seed", "x", "integer")])
+def test_a_value_that_an_option_does_not_take(run, option, value, named):
+    said = run("parts", "a.csv", option, value, expect=2).err
+    assert said.count("\n") == 1
+    assert said.startswith(f"rectifact: Invalid value for '{option}': ")
+    assert said.endswith("See rectifact parts --help.\n")
+    assert named in said
+    assert "Value error" not in said
 
 
 @pytest.mark.parametrize(

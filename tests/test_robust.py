@@ -335,3 +335,33 @@ def test_signs_that_agree_with_as_many_answers():
     for weights in (np.array([0.7, 0.7]), np.array([-0.7, -0.7 + 1e-16]), np.array([-0.7, -0.7])):
         assert (_oriented(weights, A) > 0).all()
     assert _oriented(np.array([-1.0, 0.0]), sp.csr_array(np.array([[1.0, 1.0]]))).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("command", [("parts", "-k", 2), ("labels",), ("embed", "-k", 2), ("cluster", "-k", 2)])
+def test_a_line_with_too_many_columns_is_named_by_its_number(run, tmp_path, command):
+    name, *options = command
+    lines = ["id,text,stars", '1,"two\nlines",5', *(f"{i},late,{i}" for i in range(2, 9)), "9,late, and broken,4"]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "10,fine,5\n"]))
+    more = ["-o", tmp_path / "out.csv"] if name in {"embed", "cluster"} else []
+    said = refused(run, name, tmp_path / "t.csv", *options, *more)
+    assert "Line 11 of " in said
+    assert "has 4 columns, where the first line has 3: '9,late, and broken,4'. Put a text that holds a comma" in said
+
+
+def test_a_line_with_too_few_columns_is_to_be_completed(run, tmp_path):
+    (tmp_path / "t.csv").write_text("task;worker;label\n" + "1;a;x\n" * 5 + "2;b\n")
+    said = refused(run, "labels", tmp_path / "t.csv")
+    assert "Line 7 of " in said
+    assert "has 2 columns, where the first line has 3: '2;b'. Complete it, or export the table as CSV again." in said
+
+
+def test_a_column_of_texts_that_is_empty_is_not_to_be_dropped_where_nothing_would_be_left(run, tmp_path):
+    (tmp_path / "t.csv").write_text("id,text\n1,\n2,\n")
+    said = refused(run, "parts", tmp_path / "t.csv", "-k", 3)
+    assert "The column 'text'" in said
+    assert said.endswith("is empty. Check the file: no other column has data.\n")
+
+
+def test_a_record_that_is_cut_short_is_named_by_the_line_where_it_begins(run, tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"text": "a"}\n\n{"text": "b"}\n{"text": \n{"text": "c"}\n{"text": "d"}\n')
+    assert "in record 3 (lines 4 to 6): expecting" in refused(run, "parts", tmp_path / "t.jsonl", "-k", 2)

@@ -1,5 +1,7 @@
 """find_topics in Python finds what the command finds, bit for bit."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,7 +63,7 @@ def test_the_table_counts_all_documents_and_topics_come_in_the_order_of_their_sh
     assert table["share"].is_monotonic_decreasing
     assert table["words"].map(len).tolist() == [5] * 4
     assert topics.documents()["clear"].sum() == table["documents"].sum()
-    assert repr(topics) == f"Topics(287 documents, {topics.corpus.X.shape[1]} words, 4 topics)"
+    assert repr(topics).startswith(f"Topics(287 documents, {topics.corpus.X.shape[1]} words, 4 topics)\nwarning: ")
     whole = count_words(survey(), weighting="log")
     pd.testing.assert_frame_equal(table, topic_table(topics.model, whole, n_words=5))
 
@@ -90,3 +92,41 @@ def test_errors_say_what_to_do(topics):
         find_topics(planted(0, n=40), 4, ids=["a", "b"])
     with pytest.raises(InputError, match="Give texts, or leave it out"):
         topics.documents(ids=np.arange(287))
+
+
+def test_python_says_what_the_command_says(run, tmp_path, topics):
+    (tmp_path / "texts.txt").write_text("\n".join(survey()))
+    theirs = json.loads(run("parts", tmp_path / "texts.txt", "-k", 4, "--json").out)["findings"]
+    mine = topics.diagnose()
+    for name in ("severity", "finding", "detail"):
+        assert mine[name].tolist() == [one[name] for one in theirs]
+    assert {"documents in another language", "documents with the same text"} <= set(mine["finding"])
+    for one in mine[mine["severity"] == "warning"].itertuples():
+        assert f"\nwarning: {one.finding}. {one.detail} {one.remedy}" in repr(topics)
+
+
+def test_the_report_from_python_says_that_stop_words_of_another_language_are_there(tmp_path):
+    found = find_topics([f"der {text} ist nicht so und das war es auch" for text in planted(0, n=120)], 4)
+    assert "Give stop_words='german'" in repr(found)
+    write_report(found, tmp_path / "topics.html")
+    assert "stop words of another language" in (tmp_path / "topics.html").read_text()
+
+
+def test_texts_that_say_nothing_are_left_out_as_the_command_leaves_them_out(run, tmp_path):
+    texts = planted(0, n=120)
+    texts[3], texts[7], texts[11], texts[15] = None, "", " - ", float("nan")
+    found = find_topics(texts, 4, ids=[f"T{i}" for i in range(120)])
+    assert found.corpus.X.shape[0] == 116
+    table = pd.DataFrame({"id": [f"T{i}" for i in range(120)], "text": texts})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--text-column", "text", "--id-column", "id", "--weights", tmp_path / "w.csv"]
+    run("parts", tmp_path / "t.csv", "-k", 4, *options)
+    mine, theirs = found.documents(), pd.read_csv(tmp_path / "w.csv")
+    assert mine["document"].tolist() == theirs["id"].tolist()
+    assert mine["largest_topic"].isna().to_numpy().nonzero()[0].tolist() == [3, 7, 11, 15]
+    np.testing.assert_allclose(mine["topic1"], theirs["topic1"], atol=1e-6)
+    detail = found.diagnose().set_index("finding").loc["texts without words", "detail"]
+    assert detail.startswith(
+        "4 of 120 texts are missing, empty or say nothing but '.' or the like, such as that of 'T3'"
+    )
+    write_report(found, tmp_path / "topics.html")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,18 @@ from numpy.typing import NDArray
 
 from rectifact.core.arrays import Array
 from rectifact.core.errors import InputError, count
+from rectifact.core.findings import Finding, findings_table
+from rectifact.io.all_rows import AllRows
 from rectifact.io.matrices import numbered
+from rectifact.io.text import says_something
 from rectifact.models import SavedModel, save_model
 from rectifact.parts import ANDNMF
 from rectifact.parts.base import are_few, renumber
+from rectifact.parts.corpus_findings import corpus_findings
 from rectifact.parts.document_table import document_table
 from rectifact.parts.documents import Corpus, count_known, count_words
 from rectifact.parts.set_aside import Aside, set_aside
+from rectifact.parts.stop_words import languages_left_out
 from rectifact.parts.terms import TOPICS, check_possible
 from rectifact.parts.topics import about_documents, document_shares, topic_table
 from rectifact.parts.vocabulary import Weighting
@@ -37,7 +43,7 @@ class Topics:
     model : ANDNMF
         Fitted to the documents that were not set aside. Topics are numbered by their share of the corpus.
     corpus : Corpus
-        The words of all documents.
+        The words of all documents: texts that are empty, or say nothing but ``"."`` or the like, are not among them.
     ids : array of shape (n_documents,)
     aside : Aside
         Which documents were not used to find topics, and why.
@@ -52,8 +58,42 @@ class Topics:
     selection: Selection | None = None
 
     def __repr__(self) -> str:
-        """Sizes of the corpus and number of topics."""
-        return f"Topics({TOPICS.sizes(self.corpus.X.shape, len(self.model.components_))})"
+        """Sizes of the corpus and number of topics, and what deserves a warning."""
+        sizes = f"Topics({TOPICS.sizes(self.corpus.X.shape, len(self.model.components_))})"
+        warned = [found for found in self.findings if found.severity != "note"]
+        return "\n".join([sizes, *(f"{one.severity}: {one.finding}. {one.detail} {one.remedy}" for one in warned)])
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The rows of :meth:`diagnose` as objects."""
+        stopped = None if self.corpus.vocabulary is None else languages_left_out(self.corpus.vocabulary.stop_words)
+        given = self.selection is None
+        found = corpus_findings(self.model, self.corpus, self.aside, self.ids, stop_words=stopped, given=given)
+        return [*found, *self._without_text()]
+
+    def diagnose(self) -> pd.DataFrame:
+        """What could be wrong with the topics, or is odd about the texts, and what to do about it, the worst first.
+
+        These are the findings that the command prints and that the report shows; printed, topics show those that
+        deserve a warning.
+
+        Returns
+        -------
+        DataFrame
+            Columns severity (problem, warning or note), finding, detail and remedy.
+        """
+        return findings_table(self.findings)
+
+    def _without_text(self) -> list[Finding]:
+        rows = self.corpus.all_rows
+        if rows is None:
+            return []
+        empty, n = len(rows.names) - len(rows.documents), count(len(rows.names), "text")
+        first = rows.names[min(set(range(len(rows.names))) - set(rows.documents))]
+        what = f"{empty} of {n} {'is' if empty == 1 else 'are'} missing, empty or say nothing but '.' or the like"
+        what += f", such as that of {str(first)!r}; {'it was' if empty == 1 else 'they were'} not counted."
+        remedy = f"Nothing to do: {'it has' if empty == 1 else 'they have'} no topic in the table of documents."
+        return [Finding("note", "texts without words", what, remedy)]
 
     def table(self, *, n_words: int = 10, n_examples: int = 3) -> pd.DataFrame:
         """One row per topic, as :func:`rectifact.parts.topics.topic_table` returns it.
@@ -63,7 +103,7 @@ class Topics:
         return topic_table(self.model, self.corpus, n_words=n_words, n_examples=n_examples)
 
     def documents(self, texts: Sequence[str] | None = None, *, ids: Sequence[Any] | None = None) -> pd.DataFrame:
-        """One row per document of the corpus, or of further ``texts``, as the command's ``--weights`` writes it.
+        """One row per text that was given, or of further ``texts``, as the command's ``--weights`` writes it.
 
         Parameters
         ----------
@@ -84,10 +124,11 @@ class Topics:
         if texts is None and ids is not None:
             raise InputError("ids are the names of further texts, which are not given.", "Give texts, or leave it out.")
         corpus = self.corpus if texts is None else self._counted(texts)
-        names = self.ids if texts is None else _named(ids, corpus)
+        names = self.ids if texts is None else _names(ids, corpus.X.shape[0])
         W = np.asarray(self.model.transform(corpus.X))
         about = about_documents(self.model, corpus.X, W) | (self.aside.columns if texts is None else {})
-        return document_table(document_shares(W, self.model.components_), about, names, known=corpus.known)
+        table = document_table(document_shares(W, self.model.components_), about, names, known=corpus.known)
+        return table if corpus.all_rows is None else corpus.all_rows.put(table)
 
     def transform(self, texts: Sequence[str]) -> NDArray[Any]:
         """Weights of the topics in further texts, as ``transform`` of the model returns them for counted words."""
@@ -125,7 +166,8 @@ def find_topics(
     """Find the topics of texts; the same ones as ``rectifact parts`` finds in a file of them.
 
     Documents that are too short, repeat another one, or are among a few in another language, do not take part in
-    finding topics and their number. They get topics afterwards, or none.
+    finding topics and their number. They get topics afterwards, or none. Texts that are missing, empty, or say nothing
+    but ``"."``, ``"n/a"`` or the like are not counted; they have no topic.
 
     .. versionadded:: 0.2
 
@@ -159,8 +201,12 @@ def find_topics(
     """
     counting: dict[str, Any] = {"min_df": min_df, "max_df": max_df, "max_words": max_words, "ngrams": ngrams}
     counting |= {"stop_words": stop_words, "weighting": weighting, "keep_markup": keep_markup}
-    numbers, corpus = _numbers(n_topics), count_words(texts, **counting)
-    names, aside = _named(ids, corpus), set_aside(corpus)
+    numbers, given = _numbers(n_topics), texts if isinstance(texts, str) or hasattr(texts, "columns") else list(texts)
+    documents, kept = _with_text(given)
+    corpus = count_words(documents, **counting)
+    names, aside = _names(ids, len(given)), set_aside(corpus)
+    if kept is not None:
+        corpus, names = replace(corpus, all_rows=AllRows(names, kept)), names[kept]
     X = corpus.X[aside.used]
     check_possible(numbers, X.shape, TOPICS)
     model, selection = suited_to_texts(ANDNMF(1, random_state=random_state)), None
@@ -207,8 +253,19 @@ def _numbers(n_topics: Any) -> int | list[int] | str:
     return int(numbers[0]) if one else [int(k) for k in numbers]
 
 
-def _named(ids: Sequence[Any] | None, corpus: Corpus) -> NDArray[Any]:
-    n = corpus.X.shape[0]
+def _with_text(texts: Any) -> tuple[Any, list[int] | None]:
+    """The texts that say something, and their places; None, and all of them as they are, where all do or none does."""
+    kept = [i for i, text in enumerate(texts) if not _is_missing(text) and says_something(text)]
+    if not isinstance(texts, list) or len(kept) in (0, len(texts)):
+        return texts, None
+    return [texts[i] for i in kept], kept
+
+
+def _is_missing(text: Any) -> bool:
+    return text is None or text is pd.NA or (isinstance(text, float) and np.isnan(text))
+
+
+def _names(ids: Sequence[Any] | None, n: int) -> NDArray[Any]:
     names = np.asarray(numbered(None if ids is None else list(ids), n))
     if names.shape != (n,):
         what = f"There are {count(len(names), 'name')} in ids for {count(n, 'document')}."

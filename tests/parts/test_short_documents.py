@@ -65,7 +65,7 @@ def test_the_command_says_how_many_are_short_and_gives_them_the_topics_of_their_
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "survey.csv", index=False)
     weights = tmp_path / "w.csv"
     said = run("parts", tmp_path / "survey.csv", "-k", 6, "--weights", weights, "--json")
-    told = "63 of 563 documents are too short to find topics by, such as 'ok' and 'good job'; 61 of them have no topic."
+    told = "63 of 563 documents are too short to find topics by, such as 'ok' and 'good job'."
     assert told in said.err
     findings = {one["finding"]: one for one in json.loads(said.out)["findings"]}
     assert findings["documents of a word or two"]["severity"] == "note"
@@ -80,5 +80,5 @@ def test_the_command_says_how_many_are_short_and_gives_them_the_topics_of_their_
 
 
 def test_the_note_has_a_singular():
-    (note,) = about_short(np.array([True, False]), ["ok", "a longer text"], np.array([1.0, 0.5]))
-    assert note.detail == "1 of 2 documents is too short to find topics by, such as 'ok'; 1 of them has no topic."
+    (note,) = about_short(np.array([True, False]), ["ok", "a longer text"])
+    assert note.detail == "1 of 2 documents is too short to find topics by, such as 'ok'."

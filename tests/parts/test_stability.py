@@ -7,7 +7,12 @@ from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from rectifact import ANDNMF
+from rectifact.core.monitor import Monitor
+from rectifact.core.operand import operand
+from rectifact.parts.documents import count_words
 from rectifact.parts.matching import agreement, agreement_apart
+from rectifact.parts.refinement import nonnegative_fit
+from rectifact.parts.siblings import divided_again, pairs_alike
 from rectifact.selection import assess
 
 
@@ -84,3 +89,49 @@ def test_agreement_apart_projects_as_the_plain_form_does(k):
         left = [row / np.linalg.norm(row) for row in left]
         expected.append(1 - np.linalg.norm(left[0] - left[1]) / 2)
     np.testing.assert_allclose(agreement_apart(one, other), np.minimum(agreement(one, other), expected))
+
+
+def even_texts(seed, n_subjects=5, n_words=14, n_texts=900, length=25):
+    """Texts on subjects, the first of them the largest, each with words that are drawn evenly."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, n_subjects + 1) ** 0.5
+    subjects = rng.choice(n_subjects, size=n_texts, p=share / share.sum())
+    words = rng.integers(n_words, size=(n_texts, length))
+    return [" ".join(f"word{chr(97 + i)}{chr(97 + j)}" for j in own) for i, own in zip(subjects, words, strict=True)]
+
+
+def topics_by_subject(X, columns, k):
+    """Stability of each topic, and whether another one has the same subject."""
+    model = fitted(X, k)
+    own = [columns[i][4] for i in model.components_.argmax(axis=1)]
+    return stability(model, X), np.array([own.count(one) > 1 for one in own])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_subject_that_was_divided_at_random_has_no_stable_topics_though_halves_that_start_alike_end_alike(seed):
+    counted = count_words(even_texts(seed), weighting="log", max_df=1.0)
+    right, _ = topics_by_subject(counted.X, counted.columns, 5)
+    assert right.min() > 0.8
+    for k in (7, 8):
+        found, divided = topics_by_subject(counted.X, counted.columns, k)
+        assert found[divided].max() < 0.7
+        assert found[divided].mean() < 0.6
+        assert found[~divided].min() > 0.8
+
+
+def test_parts_that_are_alike_and_real_come_back_from_another_division():
+    rng = np.random.default_rng(0)
+    H = np.array([[3.0, 3, 3, 1, 0, 0, 0], [0, 0, 3, 3, 3, 0, 0], [0, 0, 0, 0, 0, 3, 2]])
+    assert pairs_alike(H) == [(0, 1)]
+    X = operand(rng.dirichlet([0.3] * 3, size=300) @ H)
+
+    def fit(start):
+        W = np.full((300, len(start)), 0.3)
+        return nonnegative_fit(X, W, start, monitor=Monitor(400, tol=1e-9))
+
+    again = divided_again(fit, fit(H), np.random.default_rng(1))
+    np.testing.assert_allclose(_cosines(again.H, H), 1, atol=0.02)
+
+
+def test_one_part_has_none_that_is_like_it():
+    assert pairs_alike(np.ones((1, 3))) == []

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from rectifact import __version__
 from rectifact.cli import ending_at_once
+from rectifact.cli.misuse import UsageError, told
 from rectifact.core.errors import ClusterError, FitWarning, InputError
 
 SUMMARIES = {
@@ -165,7 +166,12 @@ def run() -> None:
     _write_utf8()
     try:
         with _warnings_as_notes():
-            app()
+            code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except typer.Abort:
+        sys.exit(1)
+    except UsageError as error:
+        sys.exit(_say_misuse(error))
     except (InputError, ClusterError) as error:
         from rectifact.cli.terminal import complain, in_options
 
@@ -190,6 +196,17 @@ def run() -> None:
 
         complain(f"rectifact: A file name is too long: {str(error.filename)!r}. Give a shorter one.")
         sys.exit(2)
+
+
+def _say_misuse(error: Any) -> int:
+    """Say what is wrong with the words of the command; the help where there are none. Returns the exit code."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+    else:
+        from rectifact.cli.terminal import complain
+
+        complain(f"rectifact: {told(error, _command(), SUMMARIES)}")
+    return int(error.exit_code)
 
 
 @contextmanager

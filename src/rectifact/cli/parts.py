@@ -16,7 +16,7 @@ from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, w
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended
 from rectifact.cli.part_choice import all_the_same, in_terms
-from rectifact.cli.part_documents import copies_first, odd_documents, say_findings, with_languages
+from rectifact.cli.part_documents import copies_first, say_findings, with_languages
 from rectifact.cli.part_outputs import Shown, check_kept, listed
 from rectifact.cli.reading import Reading
 from rectifact.cli.tables import check_outputs, check_table_name, check_table_or_arrays_name
@@ -32,6 +32,7 @@ from rectifact.metrics import npmi_coherence
 from rectifact.models import SavedModel
 from rectifact.parts import ANDNMF, PurificationNMF
 from rectifact.parts.base import are_few
+from rectifact.parts.corpus_findings import odd_documents
 from rectifact.parts.diagnosis import worst_first
 from rectifact.parts.documents import Corpus, count_words
 from rectifact.parts.features import features_of_another_kind, stray_features
@@ -246,7 +247,9 @@ def _summary(shown: Shown, found: Found, shape: Any, explained: float, findings:
 def _about_data(model: Any, matrix: Any, shown: Shown, source: Reading, texts: tuple[Any, ...]) -> list[Finding]:
     """What is odd about the documents, of which ``texts`` are known, or about the names of the features."""
     if isinstance(matrix, Corpus):
-        return odd_documents(model, matrix, shown, *texts)
+        stop_words, aside, known, copies = texts
+        told: dict[str, Any] = {"stop_words": stop_words, "known": known, "copies": copies, "given": copies is None}
+        return odd_documents(model, matrix, aside, np.asarray(shown.W), shown.samples, **told)
     if matrix.columns is None or source.transpose:
         return []
     dropped = reading.names_in(source.drop)
@@ -317,8 +320,6 @@ def _read(source: Reading, data: Path, in_chunks: bool, text: bool, words: dict[
             say(word_options.common_left_out(corpus.common, words["max_df"]))
         if corpus.X.shape[1] >= words["max_words"]:
             say(f"Only the {words['max_words']} most frequent words count; --max-words takes more.")
-        if wordless := word_options.without_words(corpus.X, found.names):
-            say(wordless)
         read_from = corpus.vocabulary and replace(corpus.vocabulary, text_columns=reading.names_in(source.text_column))
         return replace(corpus, rows=found.names, row_title=found.title, vocabulary=read_from, all_rows=found.rows)
     if text or found.matrix is None:

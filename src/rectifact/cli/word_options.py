@@ -1,10 +1,8 @@
 """Options of rectifact parts that say which words of texts count, and how."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
-import scipy.sparse as sp
 import typer
 
 from rectifact.core.errors import count
@@ -110,19 +108,3 @@ def common_left_out(words: Sequence[str], max_df: float) -> str:
     listed = ", ".join(words[:MOST_NAMED]) + (", ..." if len(words) > MOST_NAMED else "")
     are, them = ("is", "it") if len(words) == 1 else ("are", "them")
     return f"{count(len(words), 'word')} in more than {limit} {are} left out: {listed}; --max-df 1 keeps {them}."
-
-
-def without_words(X: Any, names: Any) -> str:
-    """One sentence about documents none of whose words counts, which have no topic; nothing if there are none.
-
-    Examples
-    --------
-    >>> without_words(sp.csr_array([[1, 0], [0, 0], [0, 0]]), ["a", "b", "c"])
-    "2 documents, such as 'b', have no word that counts, and so no topic."
-    """
-    empty = np.flatnonzero(np.diff(sp.csr_array(X).indptr) == 0)
-    if not len(empty):
-        return ""
-    has, such = ("has", "") if len(empty) == 1 else ("have", "such as ")
-    which = f"{count(len(empty), 'document')}, {such}{str(names[empty[0]])!r}"
-    return f"{which}, {has} no word that counts, and so no topic."

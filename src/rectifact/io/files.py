@@ -15,6 +15,7 @@ from zipfile import BadZipFile
 from zlib import crc32
 
 from rectifact.core.errors import InputError
+from rectifact.io.broken_lines import broken_line
 
 UNFINISHED = ".rectifact."
 """How the names of temporary files begin."""
@@ -200,6 +201,8 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
             raise _not_utf8(path, expected) from error
+        if broken := broken_line(path, reason, expected):
+            raise broken from error
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error
 
 

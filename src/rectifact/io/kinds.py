@@ -301,6 +301,8 @@ def _empty(view: View, names: Sequence[str]) -> InputError:
     others = f", and so {'is' if len(names) == 2 else 'are'} {count(len(names) - 1, 'other column')}"
     them, more = ("them", others) if len(names) > 1 else ("it", "")
     what = f"The column {names[0]!r} of {view.where} is empty{more}."
+    if len({*view.names} - {*names} - {*view.options.drop}) <= 1:  # nothing would be left but names of the rows
+        return InputError(what, "Check the file: no other column has data.")
     return InputError(what, f"Leave {them} out with --drop {listing([*view.options.drop, *names])}.")
 
 

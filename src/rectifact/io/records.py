@@ -87,7 +87,7 @@ class _Window:
         self.file, self.path = file, path
         self.text, self.at = "", 0
         self.line, self.counted = 1, 0  # the line of the place up to which lines were counted
-        self.number = 0
+        self.number, self.began = 0, 1  # the current record, and its line
 
     def records(self) -> Iterator[tuple[int, Any]]:
         if self.peek() == "[":
@@ -102,6 +102,7 @@ class _Window:
     def first_object(self) -> Generator[tuple[int, Any], None, bool]:
         """An object that may have the list of records as a member; if not, it is a record itself: returns True."""
         line, members, alone = self.here(), {}, True
+        self.began = line
         self.take("{")
         while self.peek() != "}":
             name = self.value()
@@ -129,7 +130,7 @@ class _Window:
 
     def record(self) -> tuple[int, Any]:
         self.number += 1
-        line = self.here()
+        self.began = line = self.here()
         return line, self.value()
 
     def here(self) -> int:
@@ -183,7 +184,8 @@ class _Window:
 
     def refuse(self, reason: str, position: int) -> NoReturn:
         line = self.line + self.text.count("\n", self.counted, position)
+        lines = f"line {line}" if line == self.began else f"lines {self.began} to {line}"
         raise InputError(
-            f"{str(self.path)!r} is not valid JSON in record {max(self.number, 1)} (line {line}): {reason}.",
+            f"{str(self.path)!r} is not valid JSON in record {max(self.number, 1)} ({lines}): {reason}.",
             "Correct it, or export the file again.",
         )

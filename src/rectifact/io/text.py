@@ -43,6 +43,18 @@ PLAIN_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?|[+-]?(na
 QUOTED = re.compile(r'"[^"]*("|$)')
 
 
+def says_something(text: Any) -> bool:
+    """Whether a cell or a line holds a text, rather than nothing, or something in its place.
+
+    Examples
+    --------
+    >>> [says_something(text) for text in ("slow delivery", " ", "N/A", ".")]
+    [True, False, False, False]
+    """
+    stripped = text.strip() if isinstance(text, str) else text
+    return bool(stripped) and stripped.casefold() not in NO_TEXT if isinstance(stripped, str) else True
+
+
 def text_suffix(path: Path) -> str:
     """The ending that shows the format, whether the file is compressed or not.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import SEVERITIES, Finding
+from rectifact.parts.alike import alike_topics
 from rectifact.parts.conditions import correlation_conditions, correlations, decay_order, independence_conditions
 from rectifact.parts.incoherence import incoherent_topics
 from rectifact.parts.matching import agreement, partners
@@ -130,6 +131,7 @@ def diagnose(
         *sizes,
         *_negative(H, nonnegative, independent, terms),
         *_noise(noisy_samples, terms),
+        *(alike_topics(H) if terms == TOPICS else []),
         *_unstable(_stability(H, other_halves) if stability is None else stability, stability_range, terms),
         *incoherent_topics(W, H, coherence, terms, short=short, fewer=asks_for_fewer([*sizes, *conditions])),
         *(found for found in conditions if not (rarely and found.severity == "note")),

@@ -17,11 +17,12 @@ CLEARLY = 4.0
 DRAWS, APART = 2, 1
 """Draws of halves and groups of words that must agree on the better number, and how far they may be apart."""
 
-NEAR = 2
-"""Factor up to which a number is near: a finer division of the same texts may predict better and still not be meant."""
+NEAR, FEWER = 2, 4
+"""Factor up to which a larger number is near, as a finer division of the same texts may predict better and still not be
+meant, and a smaller one, as topics too many are arbitrary."""
 
 EACH_TIME = 0.6
-"""Stability of every topic in every split into halves from which on nothing speaks against their number."""
+"""Stability below which a topic is not found again in a split into halves."""
 
 
 def better_number(X: Any, k: int) -> int:
@@ -49,7 +50,7 @@ def better_number(X: Any, k: int) -> int:
         gains = predicted_shares(block, most, np.random.default_rng(seed))
         best = int(gains.mean(axis=0).argmax())
         more = gains[:, best] - gains[:, k]
-        near = 1 < best <= NEAR * k and k <= NEAR * best  # the last one that was looked at may not be the best
+        near = 1 < best <= NEAR * k and k <= FEWER * best  # the last one that was looked at may not be the best
         near &= best > k or not short
         if not near or more.mean() < CLEARLY * more.std(ddof=1) / len(more) ** 0.5 or best == k:
             return 0
@@ -58,17 +59,21 @@ def better_number(X: Any, k: int) -> int:
 
 
 def nearby_number(model: Any, X: Any) -> list[Finding]:
-    """A finding about a better number of topics than the one that a fitted model was given.
+    """A finding about a better number of topics than the one that a fitted model was given, for their documents.
 
-    Topics that are found again in every split of their documents ``X`` into halves need no other number.
+    Topics that are found again in every split into halves may be several subjects in one, or a subject in several.
     """
     k, ends = len(model.components_), getattr(model, "stability_range_", None)
-    if k == 1 or not isinstance(model.init, str) or (ends is not None and np.min(ends) >= EACH_TIME):
+    if k == 1 or not isinstance(model.init, str):
         return []
     better = better_number(X, k)
     if not better:
         return []
-    unstable = "" if ends is None else f", and not all of the {k} are found again in each half of the documents"
+    unstable = (
+        ""
+        if ends is None or np.min(ends) >= EACH_TIME
+        else f", and not all of the {k} are found again in each half of the documents"
+    )
     detail = f"{better} topics predict held-out words clearly better than {k} do{unstable}."
     remedy = f"Compare with n_components={better}, or choose the number with rectifact.selection.select."
     command = f"Compare with -k {better}, or let the data choose with -k auto."

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
-from rectifact.parts.topics import have_no_topic
 
 MOST_WORDS, LEAST_COPIES, LEAST_SHARE = 3, 5, 0.005
 """Different words of a stock phrase, such as "all good", at most; documents that have the same words, and their share
@@ -79,25 +78,22 @@ def left_out(short: NDArray[np.bool_], foreign: NDArray[np.bool_] | None = None)
     return f" (without {names})" if which else ""
 
 
-def about_short(short: NDArray[np.bool_], texts: Any, residual: NDArray[Any]) -> list[Finding]:
-    """A note about documents that were not fitted: how many, which are the most frequent, how many have a topic.
+def about_short(short: NDArray[np.bool_], texts: Any) -> list[Finding]:
+    """A note about documents that were not fitted: how many, and which are the most frequent.
 
     Examples
     --------
-    >>> short, residual = np.array([True, True, False, True]), np.array([1.0, 1.0, 0.8, 0.7])
-    >>> print(about_short(short, ["ok", "ok", "slow red car", "car"], residual)[0].detail)
-    3 of 4 documents are too short to find topics by, such as 'ok' and 'car'; 2 of them have no topic.
+    >>> print(about_short(np.array([True, True, False, True]), ["ok", "ok", "slow red car", "car"])[0].detail)
+    3 of 4 documents are too short to find topics by, such as 'ok' and 'car'.
     """
     number = int(short.sum())
     if not number:
         return []
     said = Counter(str(texts[i]).lower() for i in np.flatnonzero(short))
     quoted = " and ".join(repr(text) for text, _ in said.most_common(MOST_QUOTED))
-    without = int(have_no_topic(residual[short]).sum())
-    topics = f"{without} of them {'has' if without == 1 else 'have'} no topic" if without else "all have a topic"
     detail = (
         f"{number} of {count(len(short), 'document')} {'is' if number == 1 else 'are'} too short to find topics by, "
-        f"such as {quoted}; {topics}."
+        f"such as {quoted}."
     )
     remedy = "Nothing to do: they do not take topics from the others."
     return [Finding("note", OF_A_WORD, detail, remedy)]

@@ -6,7 +6,8 @@ which says more about the search than about the data: topics that both halves ha
 AND, too, leaves its start where another division explains a half a little better, by as little as one of 5000 parts of
 the loss, and a topic of 40 documents then has no counterpart. Sparse samples that are refined by least squares, as
 documents are, are therefore fitted by least squares alone. That stays near its start, even where chance has divided
-one part into two: so these parts are also compared by what the others do not have.
+one part into two: so these parts are also compared by what the others do not have, and parts that are much alike are
+divided again, see :mod:`rectifact.parts.siblings`.
 """
 
 from typing import Any
@@ -22,6 +23,7 @@ from rectifact.parts.fitting import best_refinement
 from rectifact.parts.matching import agreement, agreement_apart, fitted_to, partners, parts_of
 from rectifact.parts.noise import RankedNoise
 from rectifact.parts.samples import largest_columns, normalized
+from rectifact.parts.siblings import divided_again
 
 SPLITS, SPLITS_OF_DOCUMENTS = 3, 10
 """Splits of the samples into halves, and of sparse samples that are refined by least squares, whose fits are fast. They
@@ -85,7 +87,11 @@ class Halves:
         if place not in self._noise:  # the same for each number of parts
             self._noise[place] = RankedNoise(picked)
         law = self._noise[place].law(len(H))
-        _, found = best_refinement("nonnegative", samples, {"given": H}, law, n_iter=model.refine_iter)
+
+        def fit(start: NDArray[Any]) -> Any:
+            return best_refinement("nonnegative", samples, {"given": start}, law, n_iter=model.refine_iter)[1]
+
+        found = divided_again(fit, fit(H), np.random.default_rng(place))
         return np.asarray(found.H, dtype=float)
 
     def _are_documents(self, k: int) -> bool:

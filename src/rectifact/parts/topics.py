@@ -142,16 +142,29 @@ def topic_table(model: Any, corpus: Corpus, *, n_words: int = 10, n_examples: in
     if hasattr(model, "stability_"):
         figures["stability"] = np.asarray(model.stability_)
     table = pd.DataFrame(figures)
-    order = np.argsort(-H, axis=1, kind="stable")[:, :n_words]
-    table["words"] = [
-        [str(corpus.columns[j]) for j in top if part[j] > NEGLIGIBLE * part[top[0]]]
-        for part, top in zip(H, order, strict=True)
-    ]
+    table["words"] = leading_words(model, corpus.columns, n_words)
     texts = corpus.texts
     table["examples"] = [
         [texts[i] for i in examples(W, H, residual, texts, part, n_examples)] for part in range(len(H))
     ]
     return table
+
+
+def leading_words(model: Any, columns: Any, n: int = 10) -> list[list[str]]:
+    """The largest words of each topic, up to ``n`` of them.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> leading_words(SimpleNamespace(components_=np.array([[1.0, 0.0, 3.0]])), ["apple", "car", "red"])
+    [['red', 'apple']]
+    """
+    H = np.asarray(model.components_, dtype=float)
+    order = np.argsort(-H, axis=1, kind="stable")[:, :n]
+    return [
+        [str(columns[j]) for j in top if part[j] > NEGLIGIBLE * part[top[0]]]
+        for part, top in zip(H, order, strict=True)
+    ]
 
 
 def cosines_between(components: NDArray[Any]) -> NDArray[Any]:

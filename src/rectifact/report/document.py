@@ -79,7 +79,9 @@ def report_of(
     >>> [section.title for section in report.sections]
     ['Overview', 'Workers', 'Tasks', 'Calibration', 'Diagnosis', 'Worker graph', 'What to label next']
     """
-    model = _with_data(model, {}) if isinstance(model, Selection | Topics) else model
+    if isinstance(model, Topics):
+        model, findings = model.saved(), model.findings if findings is None else findings
+    model = _with_data(model, {}) if isinstance(model, Selection) else model
     saved = model if isinstance(model, SavedModel) else SavedModel(model)
     if isinstance(saved.model, Aggregator):
         main, steps = labels_opening(saved.model)
@@ -170,6 +172,4 @@ def write_report(
 def _with_data(model: Any, given: dict[str, Any]) -> Any:
     if isinstance(model, Selection):
         return SavedModel(model.estimator, selection=model, **given)
-    if isinstance(model, Topics):
-        return model.saved()
     return SavedModel(model, **given) if given else model

@@ -48,7 +48,7 @@ def part_findings(saved: SavedModel, fit: Fit, words: Terms) -> list[Finding]:
         *without_topic(
             np.diff(sp.csr_array(fit.given).indptr), fit.relative, short, foreign=aside.foreign, fewer=fewer
         ),
-        *about_short(short, texts, residual),
+        *about_short(short, texts),
         *repeated_texts(
             *([texts[i] for i in longer], fit.given[longer], names[longer], left_out(short)),
             unused=int(aside.repeated.sum()),

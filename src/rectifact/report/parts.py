@@ -10,7 +10,7 @@ from sklearn.utils.extmath import row_norms
 
 from rectifact.core.findings import Finding
 from rectifact.models import SavedModel
-from rectifact.parts.how_many import RECURS
+from rectifact.parts.diagnosis import UNSTABLE
 from rectifact.parts.incoherence import about_coherence
 from rectifact.parts.terms import PARTS, TOPICS, Terms
 from rectifact.parts.topics import CLEAR_SHARE, HARDLY, document_shares, examples, have_no_topic
@@ -140,9 +140,11 @@ def _steps(saved: SavedModel, fit: Fit | None, words: Terms, *, new: bool = Fals
     else:
         steps.append(f"Look at the {words.sample}s at the top of the table of residuals: they fit worst.")
     stability = getattr(saved.model, "stability_", None)
-    if saved.selection is None and not new and stability is not None and np.mean(stability) < RECURS:
-        low = f"The mean stability of the {words.part}s is {np.mean(stability):.2f}"
-        steps.append(f"{low}: compare other numbers, for example with -k 2-12; {RECURS:g} or more is good.")
+    weak = 0 if stability is None else int((np.round(stability, 2) < UNSTABLE).sum())
+    if saved.selection is None and not new and weak:
+        k = len(saved.model.components_)
+        low = f"{weak} of {count(k, words.part)} {'has' if weak == 1 else 'have'} a stability below {UNSTABLE:g}"
+        steps.append(f"{low}: compare other numbers, for example with -k 2-{max(12, 2 * k)}.")
     if getattr(saved.model, "stability_", None) is None and not new:
         steps.append(f"Find out which {words.part}s are found again in resampled data: --stability.")
     return steps
