@@ -17,6 +17,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import svds
 
 from rectifact.core.operand import operand
+from rectifact.core.threads import one_blas_thread
 from rectifact.parts.fitting import scaled_features
 from rectifact.parts.noise import noise_law
 from rectifact.parts.samples import choose_norm, normalized
@@ -73,6 +74,11 @@ def directions_above_noise(X: NDArray[Any], least: int, most: int, rng: np.rando
     >>> directions_above_noise(X, 1, 20, rng)[0]
     3
     """
+    with one_blas_thread():  # blocks of samples are small, and their products many
+        return _directions_above_noise(X, least, most, rng)
+
+
+def _directions_above_noise(X: NDArray[Any], least: int, most: int, rng: np.random.Generator) -> tuple[int, float]:
     V = _directions(X, most)
     sizes = np.linalg.norm(X @ V.T, axis=0)
     if len(V) == most and sizes[-1] > (edge := _edge(X, V[:-1], rng)):
@@ -123,11 +129,12 @@ def predicted_shares(X: NDArray[Any], rank: int, rng: np.random.Generator) -> ND
     """
     half, fold = (rng.permutation(size) % parts for size, parts in zip(X.shape, (2, FOLDS), strict=True))
     gains = np.zeros((len(X), rank + 1))
-    for own in (0, 1):
-        V, rows = _directions(X[half != own], rank), X[half == own]
-        for group in range(FOLDS):
-            hidden = fold == group
-            gains[half == own] += _gains(rows[:, ~hidden], V[:, ~hidden], rows[:, hidden], V[:, hidden], rank)
+    with one_blas_thread():  # many regressions on few directions
+        for own in (0, 1):
+            V, rows = _directions(X[half != own], rank), X[half == own]
+            for group in range(FOLDS):
+                hidden = fold == group
+                gains[half == own] += _gains(rows[:, ~hidden], V[:, ~hidden], rows[:, hidden], V[:, hidden], rank)
     return gains / max(float(np.mean(np.sum(X**2, axis=1))), 1e-300)
 
 

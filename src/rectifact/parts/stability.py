@@ -19,6 +19,7 @@ from rectifact.core.arrays import to_csr, to_host
 from rectifact.core.errors import InputError
 from rectifact.core.operand import Operand, is_chunked, operand
 from rectifact.core.sparse import is_sparse
+from rectifact.core.threads import small_products
 from rectifact.parts.fitting import best_refinement
 from rectifact.parts.matching import agreement, agreement_apart, fitted_to, partners, parts_of
 from rectifact.parts.noise import RankedNoise
@@ -29,6 +30,9 @@ SPLITS, SPLITS_OF_DOCUMENTS = 3, 10
 """Splits of the samples into halves, and of sparse samples that are refined by least squares, whose fits are fast. They
 are the same ones for the same number of samples, whatever the seed of a fit: a figure that is shown twice is the same
 figure."""
+
+DIVIDED_SPLITS = 3
+"""Splits in which the parts of documents that are much alike are also divided at random, which takes many fits."""
 
 MOST_COLUMNS = 2000
 """Features of sparse data, the largest, in which parts of halves are compared."""
@@ -50,6 +54,7 @@ class Halves:
         self._models: dict[int, Any] = {}
         self._noise: dict[tuple[int, int], RankedNoise] = {}
         self._found: dict[tuple[int, int], tuple[NDArray[Any], NDArray[Any]]] = {}
+        self._lost: dict[int, NDArray[Any]] = {}
 
     def start_from(self, model: Any) -> None:
         """Fit halves from the parts of this model, which was fitted to all samples."""
@@ -57,6 +62,7 @@ class Halves:
         if k not in self._models or not np.array_equal(_parts(self._models[k]), _parts(model)):
             self._models[k] = model
             self._found = {key: parts for key, parts in self._found.items() if key[0] != k}
+            self._lost.pop(k, None)
 
     def splits(self, k: int) -> int:
         """How many splits the stability of ``k`` parts is the mean of."""
@@ -65,22 +71,29 @@ class Halves:
     def parts(self, k: int, split: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """``k`` parts of one half, and of the other; in the order of those of all samples, if these were found."""
         if (k, split) not in self._found:
-            half = np.random.default_rng(split).permutation(self._narrow.shape[0]) % 2 == 0
-            one, other = (self._half(k, rows, (split, i)) for i, rows in enumerate((half, ~half)))
-            if (H := self._whole(k)) is not None:
-                one, other = one[partners(H, one)], other[partners(H, other)]
-            self._found[k, split] = one, other
+            self._found[k, split] = self._halves(k, split)
         return self._found[k, split]
 
-    def _half(self, k: int, rows: NDArray[Any], place: tuple[int, int]) -> NDArray[Any]:
+    def _halves(self, k: int, split: int, *, divide: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:
+        half = np.random.default_rng(split).permutation(self._narrow.shape[0]) % 2 == 0
+        with small_products(len(half) * self._narrow.stored_per_row * k):
+            one, other = (self._half(k, rows, (split, i), divide) for i, rows in enumerate((half, ~half)))
+        if (H := self._whole(k)) is not None:
+            one, other = one[partners(H, one)], other[partners(H, other)]
+        return one, other
+
+    def _half(self, k: int, rows: NDArray[Any], place: tuple[int, int], divide: bool) -> NDArray[Any]:
         if self._are_documents(k):
-            return self._refined(self._model(k), rows, place)
+            return self._refined(self._model(k), rows, place, divide)
         start, own = self._whole(k), self._estimator.init
         start = own if start is None or not isinstance(own, str) else start
         return parts_of(self._estimator, self._narrow, rows, self._options(k) | {"init": start})
 
-    def _refined(self, model: Any, rows: NDArray[Any], place: tuple[int, int]) -> NDArray[Any]:
-        """Parts by least squares alone, of the half at this place: its split, and 0 or 1."""
+    def _refined(self, model: Any, rows: NDArray[Any], place: tuple[int, int], divide: bool) -> NDArray[Any]:
+        """Parts by least squares alone, of the half at this place: its split, and 0 or 1.
+
+        ``divide`` divides those that are much alike at random, where that explains about as much.
+        """
         picked = operand(to_csr(self._narrow.data)[rows])
         samples, _ = normalized(picked, model.resolved_["normalize"], model.resolved_["norm_power"])
         H = _parts(model)[:, self._columns]
@@ -91,7 +104,8 @@ class Halves:
         def fit(start: NDArray[Any]) -> Any:
             return best_refinement("nonnegative", samples, {"given": start}, law, n_iter=model.refine_iter)[1]
 
-        found = divided_again(fit, fit(H), np.random.default_rng(place))
+        found = fit(H)
+        found = divided_again(fit, found, np.random.default_rng(place)) if divide else found
         return np.asarray(found.H, dtype=float)
 
     def _are_documents(self, k: int) -> bool:
@@ -123,8 +137,19 @@ class Halves:
 
     def stability(self, k: int, split: int) -> NDArray[Any]:
         """1 less the error to expect of each part, and 0 for none; in the order of the parts of all samples."""
-        compare = agreement_apart if self._are_documents(k) else agreement
-        return compare(*self.parts(k, split))
+        one, other = self.parts(k, split)
+        if not self._are_documents(k):
+            return agreement(one, other)
+        return np.maximum(agreement_apart(one, other) - self._lost_if_divided(k), 0.0)
+
+    def _lost_if_divided(self, k: int) -> NDArray[Any]:
+        """How much less halves agree on parts of documents if those that are much alike are divided at random."""
+        if k not in self._lost:
+            splits = range(DIVIDED_SPLITS)
+            plain = [agreement_apart(*self.parts(k, split)) for split in splits]
+            divided = [agreement_apart(*self._halves(k, split, divide=True)) for split in splits]
+            self._lost[k] = np.maximum(np.mean(plain, axis=0) - np.mean(divided, axis=0), 0.0)
+        return self._lost[k]
 
     def stabilities(self, model: Any) -> NDArray[Any]:
         """The same for the parts of a model of all samples, and each split, in rows."""
