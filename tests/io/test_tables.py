@@ -2,6 +2,8 @@ import gzip
 
 import pytest
 
+from rectifact.core.errors import InputError
+from rectifact.io.tables import read_table
 from rectifact.io.text import find_layout
 
 HEADERS = {
@@ -27,3 +29,25 @@ def test_the_commonest_outside_of_quotes(tmp_path, header, name):
 def test_a_tie_goes_by_the_name(tmp_path, name, separator, header):
     (tmp_path / name).write_bytes(header)
     assert find_layout(tmp_path / name).separator == separator
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("place", [0, 7, 19])
+def test_a_quotation_mark_that_is_not_closed_does_not_swallow_the_rest_of_the_file(tmp_path, place, end):
+    lines = ["id,text", *(f"{i}," + '"' * (i == place) + "some words here" for i in range(20))]
+    path = tmp_path / "texts.csv"
+    path.write_text(end.join(lines) + end, newline="")
+    if place == 19:  # nothing follows that could be swallowed
+        assert read_table(path).num_rows == 20
+        return
+    with pytest.raises(InputError, match=f"A quotation mark in line {place + 2} of .* is not closed"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    "last", ['1,"two\nlines"', '1,"two\nlines"\n', '1,"two\r\nlines ""quoted"""\r\n', "1,one line"]
+)
+def test_a_last_cell_of_several_lines_is_read(tmp_path, last):
+    path = tmp_path / "texts.csv"
+    path.write_text(f"id,text\n0,words\n{last}", newline="")
+    assert read_table(path).num_rows == 2

@@ -1,8 +1,10 @@
-"""Which line of a CSV file has more or fewer columns than the others."""
+"""What is wrong with lines of a CSV file: another number of columns, or a quotation mark that is not closed."""
 
 import csv
 import re
 from pathlib import Path
+
+import pyarrow as pa
 
 from rectifact.core.errors import InputError, count
 from rectifact.io.text import SEPARATORS, open_text
@@ -63,3 +65,30 @@ def _first(path: Path, wanted: int, got: int) -> tuple[int, str, str] | None:
         except csv.Error:
             continue
     return None
+
+
+def check_closed(path: Path, table: pa.Table) -> None:
+    r"""Refuse a table whose last cell took in the rest of the file, as its quotation mark is not closed.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "t.csv"
+    ...     _ = path.write_text('id,text\n1,"late\n2,broken\n')
+    ...     check_closed(path, pa.table({"id": [1], "text": ["late\n2,broken\n"]}))
+    Traceback (most recent call last):
+    rectifact.core.errors.InputError: A quotation mark in line 2 of ... is not closed: all that follows ...
+    """
+    cell = str(table.column(table.num_columns - 1)[-1].as_py()) if table.num_rows and table.num_columns else ""
+    if "\n" not in cell.rstrip():
+        return
+    with open_text(path) as file:
+        text = file.read()
+    taken, rest = (part.replace("\r\n", "\n").replace('""', '"').rstrip("\n") for part in (cell, text))
+    if rest.endswith(taken):  # a cell that is closed has its quotation mark behind it
+        line = text.count("\n") + (not text.endswith("\n")) - taken.count("\n")
+        raise InputError(
+            f"A quotation mark in line {line} of {str(path)!r} is not closed: all that follows would be one cell.",
+            "Close it, or leave it out.",
+        )

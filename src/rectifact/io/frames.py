@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import csv, parquet
 
 from rectifact.core.errors import InputError, missing_extra
+from rectifact.io.broken_lines import check_closed
 from rectifact.io.files import reading
 from rectifact.io.records import json_records
 from rectifact.io.tables import check_different_names, is_name, is_number_or_gap
@@ -145,7 +146,9 @@ def _convert(
 ) -> pa.Table:
     read = csv.ReadOptions(**lines, column_names=names, autogenerate_column_names=not named)
     convert = csv.ConvertOptions(column_types=types, decimal_point=decimal, include_columns=only)
-    return csv.read_csv(utf8_source(path), read_options=read, parse_options=parse, convert_options=convert)
+    table = csv.read_csv(utf8_source(path), read_options=read, parse_options=parse, convert_options=convert)
+    check_closed(path, table)
+    return table
 
 
 def _text_column(name: str, *, named: bool, **options: Any) -> list[str]:

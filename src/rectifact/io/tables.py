@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from rectifact.core.errors import InputError
+from rectifact.io.broken_lines import check_closed
 from rectifact.io.files import reading
 from rectifact.io.text import find_layout, text_suffix, utf8_source
 
@@ -68,7 +69,9 @@ def read_table(
         with csv.open_csv(utf8_source(path), read_options=lines, parse_options=parse) as head:
             text = {name: pa.string() for name in head.schema.names}
         convert = csv.ConvertOptions(column_types=text, strings_can_be_null=True, null_values=[""])
-        return csv.read_csv(utf8_source(path), read_options=lines, parse_options=parse, convert_options=convert)
+        table = csv.read_csv(utf8_source(path), read_options=lines, parse_options=parse, convert_options=convert)
+        check_closed(path, table)
+        return table
 
 
 def check_different_names(path: Path, names: Sequence[str]) -> None:
