@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from parts.test_set_aside import german, planted
-from rectifact import InputError, find_topics, write_report
+from rectifact import ANDNMF, InputError, find_topics, load_topics, save_model, write_report
 from rectifact.models import load_saved
 from rectifact.parts.documents import count_words
 from rectifact.parts.topics import topic_table
@@ -130,3 +130,23 @@ def test_texts_that_say_nothing_are_left_out_as_the_command_leaves_them_out(run,
         "4 of 120 texts are missing, empty or say nothing but '.' or the like, such as that of 'T3'"
     )
     write_report(found, tmp_path / "topics.html")
+
+
+def test_saved_topics_are_found_in_further_texts_whoever_saved_them(run, topics, tmp_path):
+    new = [*planted(1, n=8), "nothing known"]
+    topics.save(tmp_path / "python.rfx")
+    (tmp_path / "texts.txt").write_text("\n".join(survey()))
+    run("parts", tmp_path / "texts.txt", "-k", 4, "--save", tmp_path / "command.rfx")
+    for name in ("python", "command"):
+        loaded = load_topics(tmp_path / f"{name}.rfx")
+        pd.testing.assert_frame_equal(loaded.documents(new), topics.documents(new), check_exact=True)
+        assert loaded.table()["words"].tolist() == topics.table()["words"].tolist()
+        assert len(loaded.diagnose()) > 0
+        write_report(loaded, tmp_path / f"{name}.html")
+        assert (tmp_path / f"{name}.html").stat().st_size > 10_000
+
+
+def test_a_model_of_something_else_holds_no_topics(tmp_path):
+    save_model(ANDNMF(2).fit(np.random.default_rng(0).random((20, 6))), tmp_path / "m.rfx")
+    with pytest.raises(InputError, match="does not hold topics of texts"):
+        load_topics(tmp_path / "m.rfx")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rectifact.models import load_model, save_model
     from rectifact.parts import ANDNMF, PurificationNMF
     from rectifact.report import write_report
-    from rectifact.topics import find_topics
+    from rectifact.topics import find_topics, load_topics
 
 __version__ = "0.2.0"
 
@@ -62,6 +62,7 @@ __all__ = [
     "held_out_score",
     "hide_entries",
     "load_model",
+    "load_topics",
     "rate",
     "save_model",
     "similarity_graph",
@@ -83,7 +84,7 @@ HOMES = {
     "metrics": (),
     "report": ("write_report",),
     "selection": (),
-    "topics": ("find_topics",),
+    "topics": ("find_topics", "load_topics"),
 }
 """Modules that are imported when they, or one of the names in them, are first used."""
 

@@ -17,7 +17,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.io.all_rows import AllRows
 from rectifact.io.matrices import numbered
 from rectifact.io.text import says_something
-from rectifact.models import SavedModel, save_model
+from rectifact.models import SavedModel, load_saved, save_model
 from rectifact.parts import ANDNMF
 from rectifact.parts.base import are_few, renumber
 from rectifact.parts.corpus_findings import corpus_findings
@@ -220,6 +220,36 @@ def find_topics(
     if not hasattr(model, "stability_") and halves_are_cheap(X, model):
         assess(model, X, random_state=random_state)
     return Topics(model, corpus, names, aside, selection)
+
+
+def load_topics(path: str | Path) -> Topics:
+    """Load topics that :meth:`Topics.save`, or ``rectifact parts --save``, wrote, to find them in further texts.
+
+    Files hold the beginnings of texts only: which documents were set aside, and what only whole texts show, is not
+    known any more.
+
+    .. versionadded:: 0.2
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> texts = ["red apple pie", "apple pie", "fast car", "car race fast", "fast race", "pie apple"]
+    >>> with TemporaryDirectory() as folder:
+    ...     find_topics(texts, 2).save(Path(folder) / "topics.rfx")
+    ...     topics = load_topics(Path(folder) / "topics.rfx")
+    >>> topics.documents(["a pie", "a race"])["largest_topic"].tolist()
+    [2, 1]
+    """
+    saved = load_saved(path)
+    if saved.vocabulary is None or not isinstance(saved.model, ANDNMF) or saved.X is None or saved.texts is None:
+        raise InputError(f"{str(path)!r} does not hold topics of texts.", "Load it with rectifact.load_model.")
+    texts, n = [str(text) for text in saved.texts], saved.X.shape[0]
+    names: dict[str, Any] = {"rows": saved.samples, "columns": saved.features}
+    corpus = Corpus(saved.X, **names, texts=texts, vocabulary=saved.vocabulary, documents=texts)
+    none = np.zeros(n, dtype=bool)
+    aside = Aside(none, none, none, np.full(n, ""))
+    return Topics(saved.model, corpus, numbered(saved.samples, n), aside, saved.selection)
 
 
 def suited_to_texts(model: ANDNMF) -> ANDNMF:
