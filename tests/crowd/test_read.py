@@ -346,7 +346,7 @@ FILES = {
     "header.csv": (b"task,worker,label\n", "no answers"),
     "really.parquet": (b"task,worker,label\n1,2,3\n", "as Parquet"),
     "really.csv": (b"PAR1\x15\x04\x15\x80\xff\xfe\x00", "as CSV"),
-    "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "Expected 3 columns, got 4"),
+    "long.csv": (b"task,worker,label\n1,2,3,4\n1,3,4,5\n", "has 4 columns, where the first line has 3"),
     "space.csv": (b"task worker label\n1 2 3\n", "separator may not be the one"),
     "unmarked.csv": (
         "task,worker,label\n1,a,été\n1,b,été\n".encode("utf-16-le"),

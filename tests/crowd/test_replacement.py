@@ -243,6 +243,7 @@ ADVANTAGES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:'Ignore' .163 answers. counts as a class")  # as no person gives it
 @pytest.mark.parametrize(("name", "level", "epsilon"), PUBLISHED)
 def test_published_winning_rates(name, level, epsilon):
     files = [folder / "judges" / f"{name}.labels.csv" for folder in data_folders()]

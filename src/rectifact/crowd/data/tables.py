@@ -59,7 +59,7 @@ def find_column(columns: Sequence[str], role: str, given: str | None) -> str:
     """
     if given is not None:
         if given not in columns:
-            if role == "task" and len(split_names(given)) > 1:
+            if role == "task" and isinstance(given, str) and len(split_names(given)) > 1:
                 raise _no_parts(split_names(given), columns)
             meant = likely_column(columns, role, given)
             remedy = "Check the spelling." if meant is None else f"Did you mean {meant!r}?"
