@@ -17,8 +17,14 @@ FEW = 1 / 8
 """Share of the edges that are few if they hold half of the weight. On planted graphs with lognormal, Pareto and single
 huge weights, communities are lost below it, and as a rule found above; weights that are all the same have 1/2."""
 
-DENSE = 0.5
-"""Share of all pairs from which on a matrix holds similarities of all pairs, most of which are small by nature."""
+DENSE, FEW_OF_ALL = 0.5, 1 / 16
+"""Share of all pairs above which a graph is dense, and the share of its edges that are few there. A node of a dense graph
+has many edges, so that more of the others have to be small before communities are lost; on planted dense graphs with
+lognormal weights, the weights as they are did as well as logarithms above it, and as a rule worse below 5 %."""
+
+ALIKE = 3.0
+"""Ratio of the heaviest edge to the median of those that hold half of the weight, up to which a dense matrix holds
+similarities: they have a highest value, which all near pairs come close to, and most pairs are small by nature."""
 
 UNIT = 10
 """Percentile of the weights that is the unit of their logarithms; above it, ten times the weight adds 2.3."""
@@ -79,9 +85,24 @@ def edges_of_half(graph: sp.csr_array) -> tuple[int, int]:
 
 
 def few_hold_most(graph: sp.csr_array) -> bool:
-    """Whether a few edges hold half of the weight of a graph, so that the others hardly count."""
+    """Whether a few edges hold half of the weight of a graph, so that the others hardly count.
+
+    Examples
+    --------
+    >>> amounts = np.triu(np.random.default_rng(0).lognormal(0, 2, (40, 40)), 1)
+    >>> few_hold_most(sp.csr_array(amounts + amounts.T))
+    True
+    """
     n, (few, m) = graph.shape[0], edges_of_half(graph)
-    return 0 < few <= FEW * m and 2 * m <= DENSE * n * (n - 1)
+    if 2 * m <= DENSE * n * (n - 1):
+        return 0 < few <= FEW * m
+    return few <= FEW_OF_ALL * m and not _are_similarities(graph, few)
+
+
+def _are_similarities(graph: sp.csr_array, few: int) -> bool:
+    """Whether the few edges of a dense graph that hold half of its weight are about as heavy, and reach most nodes."""
+    weights = np.sort(sp.coo_array(sp.triu(graph, 1)).data)[::-1][:few]
+    return 2 * few >= graph.shape[0] and bool(weights[0] <= ALIKE * np.median(weights))
 
 
 def heavy_edges(graph: sp.csr_array, values: str) -> Finding | None:
