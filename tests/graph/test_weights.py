@@ -90,7 +90,9 @@ def dense(sigma, seed=0, n=60):
 @pytest.mark.filterwarnings("ignore")
 def test_a_few_heavy_edges_are_said_where_most_nodes_are_joined():
     X, groups = dense(1.5, n=100)
-    raw, log = (select(SymNMF(1, affinity="precomputed", values=values), X, random_state=0) for values in ("raw", "log"))
+    raw, log = (
+        select(SymNMF(1, affinity="precomputed", values=values), X, random_state=0) for values in ("raw", "log")
+    )
     assert not raw.sure
     assert "A few edges hold half of the weight" in raw.reason
     assert raw.estimator.diagnose()["finding"][0] == FINDING

@@ -18,9 +18,9 @@ FEW = 1 / 8
 huge weights, communities are lost below it, and as a rule found above; weights that are all the same have 1/2."""
 
 DENSE, FEW_OF_ALL = 0.5, 1 / 16
-"""Share of all pairs above which a graph is dense, and the share of its edges that are few there. A node of a dense graph
-has many edges, so that more of the others have to be small before communities are lost; on planted dense graphs with
-lognormal weights, the weights as they are did as well as logarithms above it, and as a rule worse below 5 %."""
+"""Share of all pairs above which a graph is dense, and the share of its edges that are few there. A node of a dense
+graph has many edges, so that more of the others have to be small before communities are lost; on planted dense graphs
+with lognormal weights, those as they are did as well as logarithms above it, and as a rule worse below 5 %."""
 
 ALIKE = 3.0
 """Ratio of the heaviest edge to the median of those that hold half of the weight, up to which a dense matrix holds
