@@ -96,6 +96,8 @@ def test_a_few_heavy_edges_are_said_where_most_nodes_are_joined():
     assert not raw.sure
     assert "A few edges hold half of the weight" in raw.reason
     assert raw.estimator.diagnose()["finding"][0] == FINDING
+    remedy = raw.estimator.diagnose()["remedy"][0]  # edges without weights say nothing here
+    assert remedy == "Compare with logarithms of the weights: values='log'."
     truth = adjusted_rand_score(groups, log.estimator.labels_)
     assert truth > adjusted_rand_score(groups, raw.estimator.labels_) + 0.2
 

@@ -93,10 +93,15 @@ def few_hold_most(graph: sp.csr_array) -> bool:
     >>> few_hold_most(sp.csr_array(amounts + amounts.T))
     True
     """
-    n, (few, m) = graph.shape[0], edges_of_half(graph)
-    if 2 * m <= DENSE * n * (n - 1):
+    few, m = edges_of_half(graph)
+    if not _is_dense(graph, m):
         return 0 < few <= FEW * m
     return few <= FEW_OF_ALL * m and not _are_similarities(graph, few)
+
+
+def _is_dense(graph: sp.csr_array, n_edges: int) -> bool:
+    """Whether most nodes are joined, so that edges without weights say little."""
+    return 2 * n_edges > DENSE * graph.shape[0] * (graph.shape[0] - 1)
 
 
 def _are_similarities(graph: sp.csr_array, few: int) -> bool:
@@ -114,7 +119,8 @@ def heavy_edges(graph: sp.csr_array, values: str) -> Finding | None:
     verb = "holds" if few == 1 else "hold"
     detail = f"{few} of {count(m, 'edge')} ({share}) {verb} half of the weight, so that the others hardly count."
     kinds = {"log": "logarithms of the weights", "binary": "edges without weights"}
-    others = {name: what for name, what in kinds.items() if values != "log" or name == "binary"}
+    left_out = "log" if values == "log" else "binary" if _is_dense(graph, m) else ""
+    others = {name: what for name, what in kinds.items() if name != left_out}
     in_python, on_command_line = (
         "Compare with " + ", and with ".join(f"{what}: {form.format(name)}" for name, what in others.items()) + "."
         for form in ("values={!r}", "--values {}")
