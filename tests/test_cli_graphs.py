@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from rectifact import InputError, SymNMF
 from rectifact.cli.cluster_outputs import say_elsewhere
 from rectifact.core.errors import FitWarning
+from rectifact.graph import louvain
 from rectifact.graph.bridges import edge_shares
 from rectifact.graph.edges import from_edges, read_graph
 from rectifact.graph.spelling import without_case
@@ -575,3 +576,20 @@ def test_a_matrix_of_correlations_is_called_so(kind, run, tmp_path):
     np.fill_diagonal(strong, 0)
     np.save(tmp_path / "s.npy", strong)
     run("cluster", "--graph", tmp_path / "s.npy", "-k", 2, "--values", "raw", "-o", tmp_path / "c.csv")
+    assert "write 1 - X instead, and add --values distance" in " ".join(said.split())
+    np.save(tmp_path / "d.npy", 1 - X)
+    run("cluster", "--graph", tmp_path / "d.npy", "-k", 2, "--values", "distance", "-o", tmp_path / "c.csv")
+
+
+def test_without_networkx_it_is_said_once_that_louvain_was_not_compared(run, tmp_path, monkeypatch):
+    pairs = [(f"n{i}", f"n{j}") for i in range(12) for j in range(i) if i // 6 == j // 6 or (i, j) == (6, 5)]
+    pd.DataFrame(pairs, columns=["source", "target"]).to_csv(tmp_path / "e.csv", index=False)
+    given = ("cluster", "--graph", tmp_path / "e.csv", "-k", 2, "-o", tmp_path / "c.csv")
+    assert "not compared" not in run(*given).err
+    monkeypatch.setattr(louvain, "find_spec", lambda name: None)
+    said = run(*given).err
+    needs = "Note: the division was not compared with Louvain's, which needs networkx: pip install '.[graphs]'."
+    assert said.count(needs) == 1
+    points = np.random.default_rng(0).random((40, 2))
+    np.save(tmp_path / "p.npy", points)
+    assert "Louvain" not in run("cluster", tmp_path / "p.npy", "-k", 2, "-o", tmp_path / "c.csv").err

@@ -103,3 +103,24 @@ def test_columns_beside_named_weights_and_two_of_text_are_not_used(shared, run, 
     said = run("cluster", "--graph", tmp_path / "p.csv", "--weight", "value", "-k", 2, "-o", tmp_path / "c.csv").err
     assert "Edges read from the columns 'exporter' and 'importer', weights from 'value'" in said
     assert "not used: 'year'" in said
+
+
+def test_names_with_a_row_each_beside_few_others_are_no_network(run, tmp_path):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(
+        {"customer": [f"C{i}" for i in range(90)], "city": np.array(["Bonn", "Köln", "Ulm"])[np.arange(90) % 3]}
+    )
+    table["spend"] = rng.lognormal(3, 1, 90).round(2)
+    table.to_csv(tmp_path / "c.csv", index=False)
+    table[["city", "customer", "spend"]].to_csv(tmp_path / "turned.csv", index=False)
+    for name in ("c.csv", "turned.csv"):
+        said = run("cluster", tmp_path / name, "-o", tmp_path / "o.csv", expect=2).err
+        assert "each 'customer' has a row of its own, with one of 3 values of 'city'" in " ".join(said.split())
+        assert "use --drop city;" in " ".join(said.split())
+    assert "90 rows by 1 column" in run("cluster", tmp_path / "c.csv", "--drop", "city", "-o", tmp_path / "o.csv").err
+    said = run("cluster", "--graph", tmp_path / "c.csv", "-o", tmp_path / "o.csv").err  # stars, none of them divided
+    assert "3 clusters (a number chosen from the data) of 31, 31, 31;" in said
+    assert "without nodes" not in said
+    table["customer"] = table["customer"].str[-1:] + "x"  # they come again
+    table.to_csv(tmp_path / "again.csv", index=False)
+    assert "two kinds of nodes" in run("cluster", tmp_path / "again.csv", "-o", tmp_path / "o.csv").err

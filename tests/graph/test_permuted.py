@@ -7,7 +7,9 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from rectifact import SymNMF
-from rectifact.graph.permuted import communities_by_weights
+from rectifact.graph.chance import communities_beyond_chance, divides_beyond_chance
+from rectifact.graph.how_many import GraphTrial
+from rectifact.graph.permuted import communities_by_weights, shows_communities
 from rectifact.selection import select
 
 
@@ -94,3 +96,13 @@ def test_graphs_with_structure_draw_none():
     assert NOTHING not in said_of(networkx.planted_partition_graph(4, 25, 0.3, 0.02, seed=1), 4)
     X, _ = counts_of(40, 2, 5.0, 1.8, 0)  # in weights alone
     assert NOTHING not in SymNMF(2, affinity="precomputed").fit(X).diagnose()["finding"].tolist()
+
+
+def test_a_given_number_is_tested_on_the_order_of_nodes_that_the_choice_has() -> None:
+    graph, _ = counts_of(60, 3, 3.0, 1.5, seed=301)
+    order = np.random.default_rng(0).permutation(60)
+    near = [sp.csr_array(counts_of(40, 2, 3.0, ratio, seed=seed)[0]) for ratio in (1.2, 1.25) for seed in range(4)]
+    for each in [graph, graph[order][:, order], *near]:
+        trial = GraphTrial(SymNMF(1, affinity="precomputed"), each, np.random.default_rng(0))
+        chosen = divides_beyond_chance(trial.ordered) or communities_beyond_chance(trial.ordered) > 1
+        assert shows_communities(each) == (chosen or communities_by_weights(trial.ordered) > 1)

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from rectifact import InputError, SymNMF, load_model, save_model, similarity_graph
 from rectifact.datasets import make_block_model
-from rectifact.graph.weights import few_hold_most, reweighted
+from rectifact.graph.weights import edges_of_half, few_hold_most, reweighted
 from rectifact.selection import select
 
 FINDING = "a few edges hold most of the weight"
@@ -77,6 +77,39 @@ def test_the_measure_by_hand():
 )
 def test_usual_weights_are_left_alone(graph):
     assert not few_hold_most(sp.csr_array(graph))
+
+
+def dense(sigma, seed=0, n=60):
+    """Amounts between most of all pairs, in four blocks of larger ones."""
+    rng, groups = np.random.default_rng(seed), np.arange(n) % 4
+    larger = np.where(groups[:, None] == groups, np.e**2, 1.0)
+    half = np.triu(rng.lognormal(8, sigma, (n, n)) * larger, 1) * (rng.random((n, n)) < 0.8)
+    return sp.csr_array(half + half.T), groups
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_heavy_edges_are_said_where_most_nodes_are_joined():
+    X, groups = dense(1.5, n=100)
+    raw, log = (
+        select(SymNMF(1, affinity="precomputed", values=values), X, random_state=0) for values in ("raw", "log")
+    )
+    assert not raw.sure
+    assert "A few edges hold half of the weight" in raw.reason
+    assert raw.estimator.diagnose()["finding"][0] == FINDING
+    remedy = raw.estimator.diagnose()["remedy"][0]  # edges without weights say nothing here
+    assert remedy == "Compare with logarithms of the weights: values='log'."
+    truth = adjusted_rand_score(groups, log.estimator.labels_)
+    assert truth > adjusted_rand_score(groups, raw.estimator.labels_) + 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dense_graphs_bear_more_heavy_edges(seed):
+    X, groups = dense(0.8, seed)
+    few, m = edges_of_half(X)
+    assert 1 / 16 < few / m < 1 / 8
+    assert not few_hold_most(X)
+    labels = SymNMF(4, affinity="precomputed", random_state=0).fit(X).labels_
+    assert adjusted_rand_score(groups, labels) > 0.85
 
 
 def test_new_nodes_and_saved_models_take_the_same_logarithms(tmp_path):

@@ -447,6 +447,24 @@ def test_the_first_screen_says_what_matters_and_what_to_do(family, crowd, rng):
     assert len(page) < 2_000_000
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_divisions_are_compared_before_clusters_are_named():
+    miserables = networkx.les_miserables_graph()
+    found = select(SymNMF(1, random_state=0), miserables)
+    assert "Compare the division with -k 7" in found.reason
+    steps = report_of(found).steps
+    assert steps[0] == "Compare the division with -k 7 and -k 6, and keep the one that you can explain."
+    assert steps[1].startswith("Name the clusters")
+    steps = report_of(SymNMF(3, random_state=0).fit(miserables)).steps
+    assert steps[0].startswith("Compare with -k 6 --stability")
+    edges = sp.coo_array(sp.triu(make_block_model(200, 5, degree=12, mixing=0.2, random_state=5).adjacency, 1))
+    half = sp.coo_array((np.random.default_rng(5).lognormal(0, 2.5, edges.nnz), edges.coords), shape=edges.shape)
+    steps = report_of(SymNMF(5, affinity="precomputed", random_state=0).fit(sp.csr_array(half + half.T))).steps
+    assert steps[0].startswith("Compare with logarithms of the weights: --values log")
+    sure = report_of(select(SymNMF(1, random_state=0), networkx.ring_of_cliques(4, 8))).steps
+    assert sure[0].startswith("Name the clusters")
+
+
 def test_the_next_step_fits_what_is_left_to_ask():
     everybody = make_crowd(60, 4, 2, labels_per_task=4, accuracy=(0.6, 0.8)).answers
     many = make_crowd(300, 4, 2, labels_per_task=4, accuracy=(0.6, 0.8)).answers

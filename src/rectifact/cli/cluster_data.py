@@ -209,7 +209,8 @@ def _check_weights(X: Any, names: Any) -> None:
     if _are_correlations(X):
         raise InputError(
             f"The matrix looks like correlations, {len(bad) // 2} of them negative; weights say how strong an edge is.",
-            "Give their strength: in Python, write abs(X) with 0 on the diagonal; or set negative ones to 0.",
+            "Give their strength: in Python, write abs(X) with 0 on the diagonal, or set negative ones to 0. If "
+            "negative ones mean far apart, write 1 - X instead, and add --values distance.",
         )
     n, ends = len(bad), f"{str(names[i])!r} and {str(names[j])!r}"
     raise InputError(

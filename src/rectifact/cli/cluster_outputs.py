@@ -19,7 +19,7 @@ from rectifact.core.findings import Finding, findings_table
 from rectifact.graph.bridges import OVERLAP, WeightShares, shares_of
 from rectifact.graph.comparison import Comparison, compare_with_groups
 from rectifact.graph.diagnosis import WEAK
-from rectifact.graph.louvain import Division
+from rectifact.graph.louvain import Division, why_not_compared
 from rectifact.graph.quality import edge_counts
 from rectifact.io.graphs import node_attributes
 
@@ -107,6 +107,8 @@ def say_clusters(found: Found, n: int, what: str, roles: pd.DataFrame | None, lo
     )
     if louvain is not None and not louvain.is_better:  # which is a finding
         say(louvain.sentence())
+    if louvain is None and what == "node" and (missing := why_not_compared(n_edges)):
+        say(missing)
     found.say_stability("clusters")
     if roles is not None:
         told = _of_reliable(roles, found.stability)

@@ -52,6 +52,10 @@ WEIGHT = 1.0
 """Edges between two communities that are taken for granted, as many as degrees alone let expect."""
 
 
+DIGITS = 12
+"""Digits of a log-likelihood that count: rounding must not tell one community from two of which one is empty."""
+
+
 class GraphTrial:
     """What is known about each number of communities.
 
@@ -95,7 +99,8 @@ class GraphTrial:
     def scores(self, k: int) -> NDArray[Any]:
         """Log-likelihood of each hidden edge, weighted by its weight over the mean; a row for each split."""
         splits = enumerate(self._splits[: self._scored])
-        return np.stack([edge_gains(split.rest, self._labels_of(i, k), split.hidden) for i, split in splits])
+        gains = np.stack([edge_gains(split.rest, self._labels_of(i, k), split.hidden) for i, split in splits])
+        return gains.round(DIGITS)
 
     def free(self) -> list[int]:
         """Numbers whose score costs nothing more."""

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from rectifact.core.errors import count
+from rectifact.core.errors import count, install
 from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import FIRST, edges_of, rewired
 from rectifact.graph.quality import quality
@@ -91,6 +91,13 @@ class Division:
     def summary(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return {"communities": self.n, "modularity": round(self.modularity, 6), "ari": round(self.agreement, 4)}
+
+
+def why_not_compared(n_edges: int) -> str:
+    """That networkx is missing where a graph would have been compared with Louvain's communities; else empty."""
+    if not 0 < n_edges <= MOST_EDGES or find_spec("networkx") is not None:
+        return ""
+    return f"Note: the division was not compared with Louvain's, which needs networkx: {install('graphs')}."
 
 
 def compare_with_louvain(

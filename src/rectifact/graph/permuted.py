@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rectifact.graph.canonical import canonical_order
 from rectifact.graph.chance import SHIFT, communities_beyond_chance, divides_beyond_chance
 from rectifact.graph.similarities import Similarities
 from rectifact.graph.spectral import leading_eigenvectors
@@ -88,6 +89,9 @@ def shows_communities(graph: sp.csr_array) -> bool | None:
     S.eliminate_zeros()
     if not 0 < S.nnz <= 2 * QUICK:
         return None
+    order = canonical_order(S)  # as where the number is chosen, or one would see what the other does not
+    S = sp.csr_array(S[order][:, order])
+    S.sort_indices()
     return divides_beyond_chance(S) or communities_beyond_chance(S) > 1 or communities_by_weights(S) > 1
 
 

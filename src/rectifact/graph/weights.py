@@ -17,8 +17,14 @@ FEW = 1 / 8
 """Share of the edges that are few if they hold half of the weight. On planted graphs with lognormal, Pareto and single
 huge weights, communities are lost below it, and as a rule found above; weights that are all the same have 1/2."""
 
-DENSE = 0.5
-"""Share of all pairs from which on a matrix holds similarities of all pairs, most of which are small by nature."""
+DENSE, FEW_OF_ALL = 0.5, 1 / 16
+"""Share of all pairs above which a graph is dense, and the share of its edges that are few there. A node of a dense
+graph has many edges, so that more of the others have to be small before communities are lost; on planted dense graphs
+with lognormal weights, those as they are did as well as logarithms above it, and as a rule worse below 5 %."""
+
+ALIKE = 3.0
+"""Ratio of the heaviest edge to the median of those that hold half of the weight, up to which a dense matrix holds
+similarities: they have a highest value, which all near pairs come close to, and most pairs are small by nature."""
 
 UNIT = 10
 """Percentile of the weights that is the unit of their logarithms; above it, ten times the weight adds 2.3."""
@@ -79,9 +85,29 @@ def edges_of_half(graph: sp.csr_array) -> tuple[int, int]:
 
 
 def few_hold_most(graph: sp.csr_array) -> bool:
-    """Whether a few edges hold half of the weight of a graph, so that the others hardly count."""
-    n, (few, m) = graph.shape[0], edges_of_half(graph)
-    return 0 < few <= FEW * m and 2 * m <= DENSE * n * (n - 1)
+    """Whether a few edges hold half of the weight of a graph, so that the others hardly count.
+
+    Examples
+    --------
+    >>> amounts = np.triu(np.random.default_rng(0).lognormal(0, 2, (40, 40)), 1)
+    >>> few_hold_most(sp.csr_array(amounts + amounts.T))
+    True
+    """
+    few, m = edges_of_half(graph)
+    if not _is_dense(graph, m):
+        return 0 < few <= FEW * m
+    return few <= FEW_OF_ALL * m and not _are_similarities(graph, few)
+
+
+def _is_dense(graph: sp.csr_array, n_edges: int) -> bool:
+    """Whether most nodes are joined, so that edges without weights say little."""
+    return 2 * n_edges > DENSE * graph.shape[0] * (graph.shape[0] - 1)
+
+
+def _are_similarities(graph: sp.csr_array, few: int) -> bool:
+    """Whether the few edges of a dense graph that hold half of its weight are about as heavy, and reach most nodes."""
+    weights = np.sort(sp.coo_array(sp.triu(graph, 1)).data)[::-1][:few]
+    return 2 * few >= graph.shape[0] and bool(weights[0] <= ALIKE * np.median(weights))
 
 
 def heavy_edges(graph: sp.csr_array, values: str) -> Finding | None:
@@ -93,7 +119,8 @@ def heavy_edges(graph: sp.csr_array, values: str) -> Finding | None:
     verb = "holds" if few == 1 else "hold"
     detail = f"{few} of {count(m, 'edge')} ({share}) {verb} half of the weight, so that the others hardly count."
     kinds = {"log": "logarithms of the weights", "binary": "edges without weights"}
-    others = {name: what for name, what in kinds.items() if values != "log" or name == "binary"}
+    left_out = "log" if values == "log" else "binary" if _is_dense(graph, m) else ""
+    others = {name: what for name, what in kinds.items() if name != left_out}
     in_python, on_command_line = (
         "Compare with " + ", and with ".join(f"{what}: {form.format(name)}" for name, what in others.items()) + "."
         for form in ("values={!r}", "--values {}")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rectifact.core.errors import count
-from rectifact.io.columns import WORDS, View, listing, word
+from rectifact.io.columns import WORDS, View, ask, listing, plain, quoted, word
 from rectifact.io.tables import is_number
 
 WEIGHTS = {*WORDS["value"], *WORDS["count"], *WORDS["weight"]}
@@ -31,6 +31,10 @@ ENDS = re.compile(f"({'|'.join(WORDS['node'])})(1|a)")
 PEOPLE = {*WORDS["row"], "author", "employee", "student", "person", "people", "kunde", "kunden", "nutzer"} - {"i"}
 THINGS = {*WORDS["column"], "paper", "group", "event", "project", "store", "shop", "page", "artikel", "produkt"} - {"j"}
 """Names of columns whose numbers count different things."""
+
+
+LEAST_ROWS = 10
+"""Rows from which names that never come again, beside few others, are taken for more than chance."""
 
 
 def one_numbering(names: Sequence[str], source: Any, target: Any) -> tuple[str, str]:
@@ -121,6 +125,26 @@ def varied(view: View, ends: Sequence[str], third: str) -> list[str]:
     """The ends of edges where one of the first two columns has the same value in all rows, and a third has not."""
     found = [name for name in (*ends, third) if view.distinct(name) > 1]
     return found if len(found) == 2 and third in found else []
+
+
+def ask_about_attribute(view: View, first: str, second: str, others: Sequence[str]) -> None:
+    """Ask about names that each have a row of their own and one of few others, which say something about them.
+
+    As edges, they would be stars, whose communities are the values of the other column.
+    """
+    n = len(view.table)
+    for name, kind in ((first, second), (second, first)):
+        if n < LEAST_ROWS or not others or not view.differ(name) or not 2 <= view.distinct(kind) <= n // 2:
+            continue
+        held = (set(plain(view.table.column(end)).drop_null().unique().to_pylist()) for end in (name, kind))
+        if set.intersection(*held):
+            continue
+        told = f"each {name!r} has a row of its own, with one of {view.distinct(kind)} values of {kind!r}"
+        ask(
+            f"{view.where} looks like a table of points: {told}.",
+            f"To cluster by {' and '.join(map(repr, others))}, use --drop {listing([*view.options.drop, kind])}; for "
+            f"edges between {first!r} and {second!r}, use --graph {quoted(str(view.frame.path))}.",
+        )
 
 
 def not_square(view: View) -> str:

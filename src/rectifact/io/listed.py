@@ -10,7 +10,7 @@ import pyarrow as pa
 from rectifact.core.errors import InputError, count
 from rectifact.io.amounts import is_amount
 from rectifact.io.columns import UNNAMED, WORDS, Plan, View, ask, is_rating, listing, plain, quoted, word
-from rectifact.io.edge_columns import WEIGHTS, either, n_pairs, not_square, numbered_ends, varied
+from rectifact.io.edge_columns import WEIGHTS, ask_about_attribute, either, n_pairs, not_square, numbered_ends, varied
 from rectifact.io.several import find_lists
 from rectifact.io.tables import is_name, is_number, is_number_or_gap
 from rectifact.io.text import text_suffix
@@ -251,6 +251,7 @@ def listed_by_content(view: View) -> Plan | None:
         if rest and is_number_or_gap(rest[0]) and view.frame.named:
             ask(f"The first line of {view.where} looks like data.", "Add names of columns, or --no-header.")
         if view.purpose == "cluster":
+            ask_about_attribute(view, first, second, rest)
             return view.plan("edges", triples)
         if rest:
             return view.plan("triples", triples)

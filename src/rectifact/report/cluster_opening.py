@@ -1,21 +1,24 @@
 """The first screen of a report on clusters: the sentences that matter most, and what to do next."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from rectifact.core.findings import Finding
 from rectifact.graph.comparison import compare_with_groups
 from rectifact.graph.diagnosis import WEAK, listed
 from rectifact.models import SavedModel
 from rectifact.report.members import in_units, noun
 from rectifact.report.names import count
 from rectifact.report.overlaps import bridges_of
+from rectifact.selection.communities import COMPARE, advice_in
 
 NEGLIGIBLE = 0.005
 """Conductance that counts as none."""
 
 
-def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
+def clusters_opening(saved: SavedModel, findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
     """Sentences and next steps."""
     model, table = saved.model, saved.model.cluster_report()
     sizes, cuts = table["size"].to_numpy(), table["conductance"].to_numpy()
@@ -25,7 +28,7 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
         main.append(compare_with_groups(model.labels_, values, title).sentence(what))
     if model.n_clusters == 1:
         all_of = "All" if sizes.max() == len(model.labels_) else f"{sizes.max():,} of"
-        return [*main, f"{all_of} {count(len(model.labels_), what)} are in one cluster."], _steps(saved)
+        return [*main, f"{all_of} {count(len(model.labels_), what)} are in one cluster."], _steps(saved, findings)
     inside = int(sizes.sum())
     among = f" among the {count(inside, what)} in a cluster" if inside < len(model.labels_) else ""
     if points:
@@ -53,7 +56,7 @@ def clusters_opening(saved: SavedModel) -> tuple[list[str], list[str]]:
             f"Cluster {best + 1} is the best separated (conductance {cuts[best]:.2f}), cluster {last + 1} the least "
             f"({cuts[last]:.2f}); conductance is the share of the weight that leaves a cluster."
         )
-    return main, _steps(saved)
+    return main, _steps(saved, findings)
 
 
 def _how_sure(saved: SavedModel) -> list[str]:
@@ -76,16 +79,25 @@ def _how_sure(saved: SavedModel) -> list[str]:
     return [f"{said}and below {WEAK:g} a cluster is not found again)."]
 
 
-def _steps(saved: SavedModel) -> list[str]:
+def _to_compare(saved: SavedModel, findings: Sequence[Finding]) -> list[str]:
+    """Divisions to compare with before clusters are given names: what findings name, and what the choice does."""
+    advised = [] if saved.selection is None else list(filter(None, [advice_in(saved.selection.reason)]))
+    options = [each.command or each.remedy for each in findings]
+    return [option for option in options if option.startswith(f"{COMPARE} with ")] + advised
+
+
+def _steps(saved: SavedModel, findings: Sequence[Finding]) -> list[str]:
     model, points, what = saved.model, hasattr(saved.model, "points_"), noun(saved.model)
     stability = getattr(model, "stability_", None)
+    compare = _to_compare(saved, findings)
     if model.n_clusters == 1:
-        return [] if saved.selection is not None else [_choose(points)]
+        return compare if saved.selection is not None else [*compare, _choose(points)]
     steps, weak = [], np.zeros(model.n_clusters, dtype=bool) if stability is None else np.asarray(stability) < WEAK
     if weak.all():
         why = "none of them is found again where a tenth of the edges is left out"
         steps.append(f"Do not interpret these clusters: {why}.")
-    elif not points or in_units(model) is not None:
+    steps += compare
+    if not weak.all() and (not points or in_units(model) is not None):
         where = "under Columns are the means of each" if points else "the hubs of each come first under Communities"
         which = listed((np.flatnonzero(~weak) + 1).tolist()) if weak.any() else "the clusters"
         steps.append(f"Name {which}: {where}.")

@@ -8,7 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rectifact.core.arrays import to_csr, to_host
+from rectifact.core.findings import Finding
 from rectifact.graph.bridges import hub_ranks, shares_of
+from rectifact.graph.louvain import Division
 from rectifact.graph.quality import edge_counts
 from rectifact.graph.results import leading_memberships
 from rectifact.graph.similarities import Similarities
@@ -42,8 +44,11 @@ def clusters_report(saved: SavedModel) -> Report:
     between += f", {loops:,} of them loops," if loops else ""
     words = f"{count(n, noun(model))} and {count(edges, 'edge')}{between} in {count(model.n_clusters, 'cluster')}, "
     words += f"found by {type(model).__name__}."
+    louvain = model.compared_with_louvain()
+    advised = saved.selection is not None and names_others(saved.selection.reason)
+    findings = model.findings(first=1, other=louvain, advised=advised)
     sections = [
-        _overview(saved),
+        _overview(saved, louvain, findings),
         *columns_section(saved),
         _network(saved),
         _communities(saved),
@@ -52,7 +57,7 @@ def clusters_report(saved: SavedModel) -> Report:
         *known_groups(saved),
     ]
     sections += [*how_many(saved.selection), _matrix(saved), _objective(saved)]
-    return Report("Clusters", words, sections, *clusters_opening(saved))
+    return Report("Clusters", words, sections, *clusters_opening(saved, findings))
 
 
 def _memberships(model: Any) -> Any:
@@ -75,7 +80,7 @@ def _as_csr(rows: Any) -> list[Any]:
     return [to_csr(rows)]
 
 
-def _overview(saved: SavedModel) -> Section:
+def _overview(saved: SavedModel, louvain: Division | None, known: list[Finding]) -> Section:
     model = saved.model
     table = model.cluster_report()
     sizes = table["size"].to_numpy()
@@ -95,12 +100,7 @@ def _overview(saved: SavedModel) -> Section:
                 f"{noun(model)}s, {left_out / len(model.labels_):.1%} of all",
             )
         )
-    louvain = model.compared_with_louvain()
-    advised = saved.selection is not None and names_others(saved.selection.reason)
-    found = [
-        (each.severity, each.finding, each.detail, each.command or each.remedy)
-        for each in model.findings(first=1, other=louvain, advised=advised)
-    ]
+    found = [(each.severity, each.finding, each.detail, each.command or each.remedy) for each in known]
     findings: list[Block] = [Findings(found)] if found else []
     words = "Sizes: " + ", ".join(f"{size:,}" for size in sizes[:30]) + ("." if len(sizes) <= 30 else ", …")
     chart = bars("Cluster sizes", [str(i + 1) for i in range(len(sizes))], sizes, f"{noun(model)}s", words)

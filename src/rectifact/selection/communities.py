@@ -185,6 +185,21 @@ def names_others(reason: str) -> bool:
     return "-k " in reason
 
 
+def advice_in(reason: str) -> str:
+    """The advice in the reason for a choice, as a command line has it; empty if there is none.
+
+    Examples
+    --------
+    >>> advice_in("5 predict as well. Compare the division with -k 4 (n_clusters in Python), and keep the better one.")
+    'Compare the division with -k 4, and keep the better one.'
+    >>> advice_in("5 predict best.")
+    ''
+    """
+    _, begin, rest = reason.rpartition(f"{COMPARE} ")
+    sentence = rest.partition(". ")[0].removesuffix(".")
+    return f"{begin}{sentence}.".replace(" (n_clusters in Python)", "") if begin else ""
+
+
 def _nearly(curve: Curve, best: int) -> int | None:
     """The next larger number of communities, where its score is not clearly lower: small ones are easily missed."""
     larger = [k for k in sorted(curve.scores) if k > best]
