@@ -20,7 +20,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
-from rectifact.crowd.advice.readings import SILENT, undecided_block, with_two_readings
+from rectifact.crowd.advice.readings import SILENT, UNSUPPORTED, undecided_block, with_two_readings
 from rectifact.crowd.advice.support import not_independent, unconfirmed, unknown_workers, without_majority
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
@@ -224,7 +224,7 @@ def _classes(
         findings.append(
             Finding(
                 "warning",
-                "classes that the answers do not support",
+                UNSUPPORTED,
                 f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
                 remedy.format(f"missing={out if len(out) > 1 else out[0]!r}"),
                 remedy.format(f"--missing {shlex.quote(joined_names(out))}"),

@@ -14,6 +14,7 @@ from rectifact.crowd.data.names import who_all
 from rectifact.crowd.em import CrowdModel
 
 SILENT = "workers whose answers carry almost no information"
+UNSUPPORTED = "classes that the answers do not support"
 TWO_READINGS = "two readings fit the answers"
 
 FEWEST = 3
