@@ -154,7 +154,7 @@ def test_numbers_and_single_labels_need_not_be_the_same():
 @pytest.mark.parametrize("command", ["evaluate", "agree"])
 def test_people_on_other_tasks_are_said_to_be(run, files, command):
     people = made()[1]
-    people.assign(conversation=people["conversation"].str.upper()).to_csv("upper.csv", index=False)
+    people.assign(conversation=people["conversation"].radd("other ")).to_csv("upper.csv", index=False)
     gold = ("--gold", "gold.csv", "--positive", "pass") if command == "evaluate" else ()
     said = run(command, "judges.csv", "--humans", "upper.csv", *NAMED, *gold, expect=2).err
     assert "No task was answered by a judge and by a person. Check that both name the tasks alike." in said

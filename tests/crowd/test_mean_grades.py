@@ -227,3 +227,21 @@ def test_lenient_judges_do_not_contradict_gold_grades_but_swapped_grades_do(gold
     assert found.audit.accuracy < 0.5
     assert ("do not fit the answers" in found.decision()[0]) == is_called_out
     assert not is_called_out or "Check whether the scale is turned round" in found.decision()[0]
+
+
+def test_grades_off_the_scale_are_among_the_next_steps():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(1, 6, 300)
+    rows = [
+        (task, f"w{worker}", int(np.clip(grade + rng.choice([-1, 0, 0, 0, 1]), 1, 5)))
+        for task, grade in enumerate(truth)
+        for worker in range(5)
+    ]
+    table = pd.DataFrame(rows, columns=["task", "worker", "label"])
+    typos = table.assign(label=table["label"].where(~table.index.isin([3, 700, 1200]), 55))
+    with warnings.catch_warnings(action="ignore"):
+        steps = {step.finding: step for step in evaluate(typos, ordinal=True).next_steps()}
+        clean = {step.finding for step in evaluate(table, ordinal=True).next_steps()}
+    assert "leave it out (missing=55)" in steps["grades that may be slips"].remedy
+    assert "leave it out (--missing 55)" in steps["grades that may be slips"].command
+    assert "grades that may be slips" not in clean

@@ -62,3 +62,10 @@ def test_without_the_extra_the_error_says_what_to_install(
         read_answers(tmp_path / "answers.xlsx")
     with pytest.raises(InputError, match=r"Save it as \.xlsx or CSV"):
         read_answers((tmp_path / "answers.xlsx").rename(tmp_path / "answers.ods"))
+
+
+def test_a_damaged_workbook_is_said_to_be(tmp_path):
+    path = tmp_path / "broken.xlsx"
+    path.write_bytes(b"this was a workbook once")
+    with pytest.raises(InputError, match=r"it is damaged, or not such a file\. Check that it is the right file"):
+        read_answers(path)

@@ -25,6 +25,7 @@ from rectifact.core.findings import Finding
 from rectifact.crowd.advice.dependence import dependent_pairs
 from rectifact.crowd.advice.gold import LEAST_GOLD
 from rectifact.crowd.advice.likeness import DECISIVE
+from rectifact.crowd.advice.readings import undecided_block
 from rectifact.crowd.advice.support import SURE_GRADES
 from rectifact.crowd.copying import most_alike, pair_agreements
 from rectifact.crowd.data.answers import Answers
@@ -81,10 +82,13 @@ def pairs_of(model: DawidSkene, among: NDArray[np.bool_]) -> list[Pair]:
     striking = [tuple(pair) for pair in dependent_pairs(model._answers.one_hot(), model._model)[0].tolist()]
     kin = [(a, b) for a, b in combinations(np.flatnonzero(family != "").tolist(), 2) if family[a] == family[b]]
     said, found = model._answers.said(), []
+    block = undecided_block(model._answers, model._model)
     for a, b in dict.fromkeys([*striking, *kin]):
         if among[a] and among[b]:
             shared = _shared_errors(said, model._model.posteriors, a, b)
             twins = bool(family[a] and family[a] == family[b]) or shared >= SHARED
+            if not twins and block is not None and not block[[a, b]].any():  # by a model that follows the block
+                continue
             found.append(Pair(plain(names[a]), plain(names[b]), shared, twins))
     return sorted(found, key=lambda pair: not pair.twins)
 

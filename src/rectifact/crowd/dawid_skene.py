@@ -20,6 +20,7 @@ from rectifact.crowd.data.names import of_classes
 from rectifact.crowd.data.partitions import is_lazy_data
 from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.spellings import gold_like
+from rectifact.crowd.data.unmatched import mention_left_out
 from rectifact.crowd.decisions import TRIAL_TOL, best_start, count_copies_once, decide
 from rectifact.crowd.device import check_device
 from rectifact.crowd.fitted import check_size
@@ -244,6 +245,7 @@ class DawidSkene(ConvergencePlot, Planner, Reviewer, Iterative):
             answers = answers.weighted(weights)
         check_size(len(answers.workers), len(answers.classes))
         self._gold = answers.gold if gold is None else gold_like(read_gold(gold, answers), answers.classes)
+        mention_left_out(self._gold, answers.tasks)
         problem = replace(self._problem(answers, device=self.device), groups=self._groups(groups, answers))
         self._gold = of_classes(self._gold, answers.classes)
         checkpoint = open_checkpoint(self, *answers.codes, *(self._gold or ()), *_present(problem.groups))

@@ -20,7 +20,7 @@ from rectifact.crowd.data.failures import named_by, without_failures
 from rectifact.crowd.data.humans import task_groups
 from rectifact.crowd.data.names import plain
 from rectifact.crowd.data.people import Panel, check_people, mentioned, panel_of
-from rectifact.crowd.data.spellings import gold_like
+from rectifact.crowd.data.task_names import gold_as_named
 from rectifact.crowd.data.verdicts import Verdicts, read_verdicts
 from rectifact.crowd.dawid_skene import DawidSkene
 from rectifact.crowd.grades import numbers_of
@@ -279,10 +279,10 @@ def evaluation_of(
     _check(panel)
     check_options(confidence, half_width)
     check_shares(epsilon=epsilon)
-    gold = None if verdicts.gold is None else gold_like(verdicts.gold, answers.classes)
+    gold = verdicts.gold and gold_as_named(verdicts.gold, answers)
     known = gold_classes(answers, gold)
     names = asked_classes(positive, answers)
-    mentioned(panel, None if gold is None else gold[1], [*names, *([] if classes is None else classes)])
+    mentioned(panel, gold and gold[1], [*names, *([] if classes is None else classes)])
     model = fit_without_copies(DawidSkene(ordinal=ordinal, callbacks=callbacks), answers, known)
     reference = reference_of(panel, model.probas_, known, gold)
     groups = None if verdicts.groups is None else task_groups(verdicts.groups, None, answers)

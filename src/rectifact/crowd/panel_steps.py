@@ -9,6 +9,7 @@ import pandas as pd
 from rectifact.core.errors import count
 from rectifact.core.findings import Finding
 from rectifact.core.validation import check_generator
+from rectifact.crowd.advice.readings import UNSUPPORTED
 from rectifact.crowd.copies import families_of
 from rectifact.crowd.data.names import in_words, joined_names, matched, object_array, plain, sentence, who_all
 from rectifact.crowd.panel_caution import caution_steps, is_selected
@@ -45,6 +46,7 @@ def next_steps(found: Any) -> list[Finding]:
         *_group_steps(found),
         *precision_steps(found),
         *_people_steps(found),
+        *_slip_steps(found),
         *_twin_steps(found),
         *([] if first else grades),
         *_doubt_steps(found),
@@ -62,6 +64,19 @@ def _spelling_steps(found: Any) -> list[Finding]:
     named = "; ".join(sentence([repr(name) for name in names]) for names in alike[:MOST_NAMED])
     detail = "They count as different classes, in the rate as well."
     return [Finding("warning", "labels in several spellings", detail, f"Merge {named}, if they mean the same.")]
+
+
+def _slip_steps(found: Any) -> list[Finding]:
+    """Grades that nobody confirms may be slips, and count in means as they are."""
+    if not found.model.ordinal:
+        return []
+    what, start = "They count as they are, in means as well.", "Look at the grades that nobody confirms: "
+    return [
+        Finding("warning", "grades that may be slips", what, *(f"{start}{text[0].lower()}{text[1:]}" for text in texts))
+        for finding in found.findings
+        if finding.finding == UNSUPPORTED
+        for texts in [(finding.remedy, finding.command or finding.remedy)]
+    ]
 
 
 def _grade_steps(found: Any) -> list[Finding]:

@@ -22,6 +22,7 @@ from rectifact.crowd.data.names import (
     with_commas,
 )
 from rectifact.crowd.data.people import Panel
+from rectifact.crowd.data.unmatched import left_out
 from rectifact.crowd.data.verdicts import only
 from rectifact.crowd.em import Floats
 from rectifact.crowd.events import Judged, judge
@@ -65,11 +66,7 @@ def gold_classes(answers: Answers, gold: Gold | None) -> NDArray[np.int64] | Non
         return None
     refuse_strange(gold[1][matched(gold[0], answers.tasks) >= 0], answers.classes)
     known = answers.known(gold)
-    lost = int((matched(gold[0], answers.tasks) < 0).sum())
-    if lost:
-        verb = "was" if lost == 1 else "were"
-        what = f"{count(lost, 'gold label')} of tasks that nobody answered {verb} left out."
-        warnings.warn(FitWarning(what), stacklevel=4)
+    left_out(gold[0], matched(gold[0], answers.tasks) >= 0)
     return known
 
 

@@ -201,6 +201,9 @@ def reading(path: Path, expected: str) -> Iterator[None]:
         reason = " ".join(str(error)[:MOST_SAID].split()).rstrip(".")
         if "invalid UTF8" in reason:  # as pyarrow says it
             raise _not_utf8(path, expected) from error
+        if isinstance(error, BadZipFile):
+            what = f"Cannot read {str(path)!r} as {expected}: it is damaged, or not such a file."
+            raise InputError(what, "Check that it is the right file, and copy or save it again.") from error
         if broken := broken_line(path, reason, expected):
             raise broken from error
         raise InputError(f"Cannot read {str(path)!r} as {expected}: {reason}.") from error

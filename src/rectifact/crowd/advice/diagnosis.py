@@ -20,6 +20,7 @@ from rectifact.core.operand import operand
 from rectifact.core.sparse import with_entries
 from rectifact.crowd.advice.conditions import identification_findings
 from rectifact.crowd.advice.likeness import likeness_findings, pair_findings
+from rectifact.crowd.advice.readings import SILENT, UNSUPPORTED, undecided_block, with_two_readings
 from rectifact.crowd.advice.support import not_independent, unconfirmed, unknown_workers, without_majority
 from rectifact.crowd.advice.workers import information
 from rectifact.crowd.data.answers import Answers
@@ -76,6 +77,7 @@ def diagnose(
         Whether gold labels took part in the fit.
     """
     B, answered = answers.one_hot(), answers.answered()
+    block = undecided_block(answers, model, kin)
     beside = unconfirmed(B, model, _few_tasks(model), least=LEAST_CONTRAST)
     findings = [
         *_graph(answered, answers.workers),
@@ -88,10 +90,11 @@ def diagnose(
         *not_independent(effect, trusting, calibrated),
         *unknown_workers(leaning, told_apart),
         *without_majority(answers.shares()),
-        *pair_findings(B, answers.workers, model, kin),
+        *pair_findings(B, answers.workers, model, kin, block),
         *likeness_findings(answers, model, kin, changes),
         *identification_findings(operand(B), model.priors, model.confusions, identified),
     ]
+    findings = with_two_readings(findings, answers, block)
     return sorted(findings, key=lambda found: SEVERITIES.index(found.severity))
 
 
@@ -221,7 +224,7 @@ def _classes(
         findings.append(
             Finding(
                 "warning",
-                "classes that the answers do not support",
+                UNSUPPORTED,
                 f"Where one worker chooses such a class, others do not confirm it: {named}{more}.",
                 remedy.format(f"missing={out if len(out) > 1 else out[0]!r}"),
                 remedy.format(f"--missing {shlex.quote(joined_names(out))}"),
@@ -323,7 +326,7 @@ def diagnose_workers(workers: NDArray[Any], model: CrowdModel) -> list[Finding]:
         findings.append(
             Finding(
                 "warning" if len(silent) > MANY * len(workers) else "note",
-                "workers whose answers carry almost no information",
+                SILENT,
                 f"The answers of {len(silent)} of {len(workers)} workers ({named}) hardly depend on the class.",
                 remedy.format("worker_report()"),
                 remedy.format("the --workers table"),

@@ -93,10 +93,20 @@ def _best_two(model: CrowdModel) -> NDArray[np.int64]:
 
 
 def pair_findings(
-    B: sp.csr_array, workers: NDArray[Any], model: CrowdModel, kin: NDArray[np.int64] | None = None
+    B: sp.csr_array,
+    workers: NDArray[Any],
+    model: CrowdModel,
+    kin: NDArray[np.int64] | None = None,
+    block: NDArray[np.bool_] | None = None,
 ) -> list[Finding]:
-    """A warning where pairs of workers who do not count as one agree more often than the model allows."""
+    """A warning where pairs of workers who do not count as one agree more often than the model allows.
+
+    Not of pairs outside a ``block`` of workers whom the model follows and who may be copies.
+    """
     pairs, scores = dependent_pairs(B, model)
+    if block is not None:
+        near = block[pairs].any(axis=1)
+        pairs, scores = pairs[near], scores[near]
     if kin is not None:
         apart = kin[pairs[:, 0]] != kin[pairs[:, 1]]
         pairs, scores = pairs[apart], scores[apart]

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from rectifact.core.errors import InputError
 from rectifact.crowd.data.answers import Answers
 from rectifact.crowd.data.formats import FORMATS, check_format, recognise
-from rectifact.crowd.data.formats.said import Names
+from rectifact.crowd.data.formats.said import Names, fields, value_at
 from rectifact.crowd.data.records import MOST_LOOKED_AT, file_records, from_records, read_records
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, find_columns, read_table
 from rectifact.io.files import reading
@@ -150,6 +150,6 @@ def values_beside(path: Path, column: str, role: str, named: str | None) -> Any:
     for _, record in json_records(path):
         if not isinstance(record, dict) or (name is None and (recognise(record) != "records" or column not in record)):
             return None
-        name = name or find_column(list(record), role, named)
-        pairs[record.get(name), record.get(column)] = None
+        name = name or find_column(fields(record, [named]), role, named)
+        pairs[value_at(record, name), record.get(column)] = None
     return tuple(map(list, zip(*pairs, strict=True))) if pairs else None

@@ -20,7 +20,8 @@ from rectifact.crowd.data.read import read_gold
 from rectifact.crowd.data.spellings import gold_like
 from rectifact.crowd.data.tables import read_table, usual_name
 from rectifact.crowd.data.task_columns import gold_task_column
-from rectifact.crowd.data.unmatched import no_common_task
+from rectifact.crowd.data.task_names import like_tasks
+from rectifact.crowd.data.unmatched import left_out, no_common_task
 
 Groups = tuple[NDArray[np.int64], NDArray[Any]]
 """Number of the group of each task, -1 for none, and the names of the groups."""
@@ -99,15 +100,11 @@ def positive_labels(
 def _answered(tasks: NDArray[Any], answers: Answers) -> NDArray[np.int64]:
     """Places of tasks with a gold label among those that were answered, -1 for others, whose number is reported."""
     place: NDArray[np.int64] = matched(tasks, answers.tasks)
-    n_lost = int((place < 0).sum())
-    if n_lost == len(tasks):
+    if (place < 0).all():
         what = "There are no gold labels." if not len(tasks) else "No task with a gold label was answered."
         remedy = "Give labels of some of the tasks, which are named as in the answers."
         raise no_common_task(what, remedy, tasks, answers.tasks)
-    if n_lost:
-        were = "was" if n_lost == 1 else "were"
-        what = f"{count(n_lost, 'gold label')} of tasks that nobody answered {were} left out."
-        warnings.warn(FitWarning(what), stacklevel=5)
+    left_out(tasks, place >= 0)
     return place
 
 
@@ -253,7 +250,7 @@ def task_groups(by: Any, data: Any, answers: Answers) -> Groups:
             raise InputError(what, "Check the spelling.", option="by=")
     if groups is None:
         groups = read_groups(by, answers.columns, "task")
-    place = matched(object_array(list(groups)), answers.tasks)
+    place = matched(like_tasks(object_array(list(groups)), answers.tasks), answers.tasks)
     if not (place >= 0).any():
         raise InputError("No task that was answered has a group.", "Check that both name the tasks alike.")
     named = np.full(len(answers.tasks), None, dtype=object)

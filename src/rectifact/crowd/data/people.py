@@ -23,9 +23,10 @@ from rectifact.crowd.data.names import joined_names, listed, matched, object_arr
 from rectifact.crowd.data.read import coded
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_column, in_file, likely_column
 from rectifact.crowd.data.task_columns import task_column
+from rectifact.crowd.data.task_names import one_task_each
 from rectifact.crowd.data.task_parts import with_task_parts
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
-from rectifact.crowd.data.unmatched import no_common_task
+from rectifact.crowd.data.unmatched import mention_unjudged, no_common_task
 from rectifact.io.records import is_json
 
 CONTRADICT, FEWEST_CONTRADICT = 0.2, 10
@@ -283,7 +284,8 @@ def _merged(parts: Sequence[Answers]) -> Answers:
     codes["worker"] = np.concatenate(workers)
     values["worker"] = np.concatenate([part.workers.astype(object) for part in parts])
     merged = make_answers(codes, values, None, first.columns)
-    return answered_once(replace(merged, source=first.source, task_parts=parts_together(parts)))
+    merged = replace(merged, source=first.source, task_parts=parts_together(parts))
+    return answered_once(one_task_each(merged) if len(parts) > 1 else merged)
 
 
 def _spelled_like(names: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
@@ -303,6 +305,9 @@ def check_people(panel: Panel) -> None:
         by_people, by_judges = (answers.tasks[np.unique(answers.task[some])] for some in (theirs, ~theirs))
         what, remedy = "No task was answered by a judge and by a person.", "Check that both name the tasks alike."
         raise no_common_task(what, remedy, by_people, by_judges)
+    by_people = np.unique(answers.task[theirs])
+    found = np.isin(by_people, answers.task[~theirs])
+    mention_unjudged(answers.tasks[by_people], found)
     check_labels(panel)
 
 

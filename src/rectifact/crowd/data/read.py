@@ -32,6 +32,7 @@ from rectifact.crowd.data.records import from_records
 from rectifact.crowd.data.sources import is_source, refuse_source
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns, find_gold_column, looks_long, usual_task
 from rectifact.crowd.data.task_columns import gold_task_column, gold_words
+from rectifact.crowd.data.task_names import like_tasks_of, one_task_each
 from rectifact.crowd.data.task_parts import with_task_parts
 from rectifact.crowd.data.tidy import mention_no_answers, tidied
 from rectifact.crowd.data.whole import without_points
@@ -141,7 +142,7 @@ def coded(
     if isinstance(data, Answers):
         return answers
     refuse_versions(data, answers)
-    return one_name_each(replace(answers, task_parts=parts))
+    return one_task_each(one_name_each(replace(answers, task_parts=parts)))
 
 
 def _as_named(
@@ -247,8 +248,13 @@ def read_gold(given: Any, answers: Any = None) -> Gold:
     """Certain labels as arrays of tasks and labels: from a dict or Series by task, or a table or file with both.
 
     Columns of gold labels may have the names of those that the ``answers`` were read from; a column for the task
-    without a usual name is found by their tasks.
+    without a usual name is found by their tasks, and names of tasks are spelt as there.
     """
+    return like_tasks_of(_gold_as_named(given, answers), getattr(answers, "tasks", None))
+
+
+def _gold_as_named(given: Any, answers: Any) -> Gold:
+    """The same with tasks as the gold labels name them."""
     data = given
     if isinstance(data, str | Path):
         if not Path(data).suffix and not Path(data).exists():  # perhaps a column

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rectifact.crowd.data.formats.said import Names, Said, member, named, only
+from rectifact.crowd.data.formats.said import Names, Said, fields, member, named, only
 from rectifact.crowd.data.tables import COLUMN_NAMES, find_columns
 
 
@@ -14,7 +14,7 @@ def recognise(record: Mapping[str, Any], names: Names) -> bool:
 
 def columns(first: Mapping[str, Any], names: Names) -> dict[str, str]:
     """The fields for task, worker and label."""
-    return find_columns(list(first), {role: names.get(role) for role in COLUMN_NAMES})
+    return find_columns(fields(first, names.values()), {role: names.get(role) for role in COLUMN_NAMES})
 
 
 def reader(first: Mapping[str, Any], names: Names) -> Callable[[Mapping[str, Any]], Iterator[Said]]:

@@ -1,7 +1,7 @@
 """What a record of an export says: answers, and how to take values out of a record."""
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rectifact.io.records import BadRecord
@@ -37,11 +37,32 @@ class Said(NamedTuple):
     skipped: bool = False
 
 
+def fields(record: Mapping[str, Any], asked: Iterable[Any] = ()) -> list[str]:
+    """The names of the fields, and those of fields within fields that are ``asked`` for, such as ``output.verdict``.
+
+    Examples
+    --------
+    >>> fields({"id": 1, "output": {"verdict": "pass"}}, ["output.verdict", "output.score", None])
+    ['id', 'output', 'output.verdict']
+    """
+    within = [name for name in asked if isinstance(name, str) and name not in record and "." in name]
+    return [*record, *(name for name in within if value_at(record, name) is not None)]
+
+
+def value_at(record: Mapping[str, Any], name: str) -> Any:
+    """A field, or one within a field, where dots stand between the names; None if it is missing."""
+    if name in record:
+        return record[name]
+    start, _, rest = name.partition(".")
+    inner = record.get(start)
+    return value_at(inner, rest) if rest and isinstance(inner, dict) else None
+
+
 def member(record: Mapping[str, Any], name: str, *kinds: type) -> Any:
     """A member of an object, which must be there and of one of these kinds."""
-    if name not in record:
+    value = value_at(record, name)
+    if value is None and name not in record:
         raise BadRecord(f"has no {name!r}, only {_listed(record)}")
-    value = record[name]
     if not isinstance(value, kinds):
         raise BadRecord(f"has {reprlib.repr(value)} as {name!r}, where {_kind_names(kinds)} is expected")
     return value
