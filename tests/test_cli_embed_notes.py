@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from rectifact import NMD
+from rectifact.latent.codes import missing_codes
 from rectifact.latent.how_many import LatentTrial
-from rectifact.latent.scales import missing_codes, stray_values
+from rectifact.latent.scales import stray_values
 
 
 def words(said):

@@ -8,13 +8,11 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_checks import check_codes, check_entries, check_for_chunks
 from rectifact.cli.embed_fill import Filling, check_fill, write_filled
 from rectifact.cli.embed_groups import groups_by, write_coordinates
 from rectifact.cli.embed_outputs import (
     Judgement,
-    check_codes,
-    check_entries,
-    check_for_chunks,
     compared_with_means,
     joined_verdict,
     judge,
