@@ -240,7 +240,7 @@ def embed(
         chosen = with_trust(found, matrix.X, stability=stability)
         chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
         chosen.say_choice()
-        model = with_scales_of(chosen.model, whole.X, spreads)
+        model = with_scales_of(chosen.model, whole.X, spreads, getattr(whole, "shift", 0.0))
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         n_values = write_coordinates(chosen, matrix, out, (samples, features), own=places.own or in_chunks)
         _write_tables(model, matrix, places, (samples, features))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from rectifact.cli.embed_fill import Filling
 from rectifact.cli.embed_values import differ_much, ranking_in_units, remedy_of_units, without_columns
 from rectifact.cli.how_many import Found
 from rectifact.cli.tables import retitled
@@ -61,7 +62,8 @@ def judge(
         found = compare_with_popularity(model, matrix.X, recommend) if recommend else None
     found = ranking_in_units(found, matrix.shift)
     (odd, *about), notes = others, {"values": values}
-    data = _about_data(*without_columns(matrix, spreads, odd), model) or _about_data(matrix, spreads, model)
+    usual = without_columns(matrix, spreads, odd)
+    data = _about_data(*usual, values, model) or _about_data(matrix, spreads, values, model)
     warnings = [*[" ".join(about)] * bool(odd), *data, *_unknown(matrix, model), *_unstable(model)]
     notes |= {"shift": repr(matrix.shift)} if matrix.shift else {}
     notes |= {} if spreads is None else {"scale": "standard"}
@@ -137,11 +139,11 @@ def _unstable(model: Any) -> list[str]:
     return [f"{what} not found again in halves of the samples. Do not interpret {'it' if len(lost) == 1 else 'them'}."]
 
 
-def _about_data(matrix: Any, spreads: Any, model: Any) -> list[str]:
+def _about_data(matrix: Any, spreads: Any, values: str, model: Any) -> list[str]:
     """A column or a few values that decide the result, and what to do."""
     if model.resolved_["link"] != "relu":
         return []
-    if stray := stray_values(matrix.X):
+    if stray := stray_values(_as_in_the_file(matrix, spreads, values)):
         return [f"{stray} Check whether they are mistakes: they decide much of the result."]
     column, share = unit_column(matrix.X)
     if not share and (found := large_values(matrix.X)):
@@ -152,6 +154,12 @@ def _about_data(matrix: Any, spreads: Any, model: Any) -> list[str]:
     remedy = "Use --values log, or --values binary to count only what is present."
     remedy = remedy if sp.issparse(matrix.X) else remedy_of_units(matrix, column, quoted(name), spreads)
     return [f"{what} {remedy}"] if share else []
+
+
+def _as_in_the_file(matrix: Any, spreads: Any, values: str) -> Any:
+    """All values in the units of the file, or those that are stored."""
+    X = matrix.X.data if sp.issparse(matrix.X) else np.asarray(matrix.X, dtype=float)
+    return Filling(matrix, (None, None), values, spreads).in_units(X)
 
 
 def nothing_known(X: Any, gaps: bool) -> Any:

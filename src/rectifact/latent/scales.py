@@ -76,11 +76,11 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
     return ranges
 
 
-def with_scales_of(model: Any, X: Any, spreads: Any) -> Any:
+def with_scales_of(model: Any, X: Any, spreads: Any, shift: float = 0.0) -> Any:
     """The model, with the closed scales of X as they are once its columns are divided by these spreads.
 
     Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own, so a fit
-    to the columns that were divided does not find them.
+    to the columns that were divided does not find them. Amounts that are never negative begin at ``shift``.
 
     Parameters
     ----------
@@ -89,10 +89,16 @@ def with_scales_of(model: Any, X: Any, spreads: Any) -> Any:
     X : array
         With NaN for what is missing.
     spreads : array or None
-        None where nothing was divided, and the model stays as it is.
+        None where nothing was divided.
+    shift : float
+        What was added to each value, before any was divided.
     """
-    if spreads is not None and hasattr(model, "_ranges"):
-        model._ranges = ranges_of(np.asarray(X, dtype=np.float64)) / spreads
+    if (spreads is not None or shift) and hasattr(model, "_ranges"):
+        X = np.asarray(X, dtype=np.float64)
+        low, high = ranges_of(X)
+        begins = np.isinf(high) & ~(np.fmin.reduce(X, axis=0) < shift)
+        low[begins] = shift
+        model._ranges = np.array([low, high]) / (1.0 if spreads is None else spreads)
     return model
 
 
