@@ -302,3 +302,36 @@ def test_a_longitude_does_not_hide_large_values_and_is_named_where_it_is_negativ
     counts_beside(lon=rng.uniform(-9, 15, 60)).to_csv(tmp_path / "X.csv", index=False)
     said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "o.npz", expect=2).err
     assert "Leave it out with --drop lon, unless it belongs there." in said
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("lowest", [0, 1])
+def test_amounts_among_grades_are_named_together_unless_columns_are_divided_by_their_spreads(
+    lowest, seed, run, tmp_path
+):
+    rng = np.random.default_rng(seed)
+    taste = rng.normal(size=(200, 1))
+    grades = np.clip(np.round(3 + taste + rng.normal(size=(200, 14))), lowest, 5)
+    table = pd.DataFrame(grades, columns=[f"q{j}" for j in range(14)]).mask(rng.random(grades.shape) < 0.1)
+    table["age"] = rng.integers(18, 90, 200)
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"
+    for more in (False, True):
+        if more:
+            table["income"] = np.round(rng.lognormal(10, 0.5, 200)) * (rng.random(200) < 0.8)
+        table.to_csv(tmp_path / "x.csv", index=False)
+        what = "'age', 'income' are" if more else "'age' is"
+        others = f"{what} not of the kind of the other 14 columns, which hold whole numbers from {lowest} to 5."
+        assert others in words(run(*common))
+        assert "not of the kind" not in words(run(*common, "--scale", "standard"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_popular_column_is_of_the_kind_of_counts_beside_an_age(seed, run, tmp_path):
+    rng = np.random.default_rng(seed)
+    sold = rng.poisson(rng.gamma(0.5, 2, (200, 1)) * rng.gamma(0.5, 1, 14))
+    table = pd.DataFrame(sold, columns=[f"good {j}" for j in range(14)])
+    table = table.assign(popular=rng.poisson(90, 200), age=rng.integers(18, 90, 200))
+    table["popular"] *= rng.random(200) < 0.9
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"))
+    assert "'age' is not of the kind of the other 15 columns" in said

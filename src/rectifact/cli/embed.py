@@ -249,7 +249,7 @@ def embed(
         sure = {} if fill is None else write_filled(filling, model, compared, fill)
     say_warnings(caught, "embed")
     about = (model, matrix, values, recommend, compared, spreads)
-    judged = Judgement([], {}, {}) if in_chunks else judge(*about, _others(entries, drop), fill=fill is not None)
+    judged = Judgement([], {}, {}) if in_chunks else judge(*about, _others(entries, drop, scale), fill=fill is not None)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {model.resolved_['link']}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -280,9 +280,12 @@ def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any
         write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
 
 
-def _others(entries: Any, drop: str | None) -> tuple[list[int], str, str]:
-    """Columns of another kind than the counts of most."""
-    return about_other_columns(entries.X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
+def _others(entries: Any, drop: str | None, scale: str) -> tuple[list[int], str, str]:
+    """Columns of another kind than the counts of most; divided by their spreads, they may be of any."""
+    if scale != "none":
+        return [], "", ""
+    X = np.round(entries.X - entries.shift, 10) if entries.shift else entries.X
+    return about_other_columns(X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
 
 
 def _shows_samples(places: Places, report: Path | None) -> bool:

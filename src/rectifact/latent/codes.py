@@ -47,7 +47,7 @@ def missing_codes(X: Any) -> tuple[str, list[float]]:
     if not codes or n < max(EACH, STRAY * total) or _n_columns_with(X, codes) < 2:
         return "", []
     seems = "it seems" if len(codes) == 1 else "they seem"
-    where = f"far outside the others, {plain[0]:g} to {plain[-1]:g}"
+    where = f"far outside the others, {plain[0] + 0.0:g} to {plain[-1]:g}"
     return f"{_named(codes)} of {n:,} of {total:,} cells{more}, {where}: {seems} to stand for missing answers.", codes
 
 
@@ -121,7 +121,7 @@ def about_column_codes(X: Any, names: Any, known: list[float]) -> tuple[str, lis
         n, seem = len(column) - len(plain), "it seems" if len(codes) == 1 else "they seem"
         said.append(
             f"{_named(codes)} of {n:,} of {len(column):,} cells of {str(names[j])!r}, far outside the others, "
-            f"{plain.min():g} to {plain.max():g}: {seem} to stand for missing answers."
+            f"{plain.min() + 0.0:g} to {plain.max():g}: {seem} to stand for missing answers."
         )
     more = len(found) - len(said)
     said += [f"{more:,} more {'column has' if more == 1 else 'columns have'} such values."] * bool(more)
