@@ -335,3 +335,40 @@ def test_a_popular_column_is_of_the_kind_of_counts_beside_an_age(seed, run, tmp_
     table.to_csv(tmp_path / "x.csv", index=False)
     said = words(run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"))
     assert "'age' is not of the kind of the other 15 columns" in said
+
+
+def test_options_in_use_are_not_advised(run, tmp_path):
+    rng = np.random.default_rng(0)
+    sold = rng.poisson(0.4, (200, 20))
+    sold[:, 3] = np.round(rng.lognormal(5, 2, 200)) + 20
+    rows, columns = np.nonzero(sold)
+    table = pd.DataFrame({"user": rows, "item": columns, "count": sold[rows, columns]})
+    table.assign(user="u" + table["user"].astype(str), item="i" + table["item"].astype(str)).to_csv(
+        tmp_path / "x.csv", index=False
+    )
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--link", "relu", "-o", tmp_path / "e.csv"
+    assert "Use --values log, or --values binary to count only what is present." in words(run(*common))
+    said = words(run(*common, "--values", "log"))
+    assert "of the squares of the data, and decides the result. Use --values binary to count only" in said
+    assert "--values" not in words(run(*common, "--values", "binary"))
+
+
+@pytest.mark.parametrize("kind", ["triples", "grades", "yes and no"])
+def test_a_0_that_may_say_that_there_is_no_answer_is_named_with_the_option_that_reads_it_so(kind, run, tmp_path):
+    rng = np.random.default_rng(0)
+    grades = np.clip(np.round(3 + rng.normal(size=(120, 1)) + rng.normal(size=(120, 8))), 1, 5)
+    grades[rng.random(grades.shape) < 0.15] = 0
+    table = pd.DataFrame(grades, columns=[*"abcdefgh"]).mask(rng.random(grades.shape) < 0.1)
+    if kind == "yes and no":
+        table["car"] = rng.integers(0, 2, 120)
+    if kind == "triples":
+        table.insert(0, "user", [f"u{i}" for i in range(120)])
+        table = table.melt("user", var_name="item", value_name="rating").dropna()
+    table.to_csv(tmp_path / "x.csv", index=False)
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"
+    said = words(run(*common))
+    assert "0 is read as an answer on a scale" in said
+    assert ("If 0 stands for no answer, add --missing-values=0." in said) == (kind != "yes and no")
+    said = words(run(*common, "--missing-values=0"))
+    assert "cells with 0 read as missing." in said
+    assert "is added for the fit" not in said

@@ -238,7 +238,9 @@ def embed(
         with fitting("embedding", model) as caught:
             found = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(found, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
+        chosen = (
+            chosen if in_chunks else joined_verdict(chosen, matrix, values, structure=_shows_samples(places, report))
+        )
         chosen.say_choice()
         model = with_scales_of(chosen.model, whole.X, spreads, getattr(whole, "shift", 0.0))
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)

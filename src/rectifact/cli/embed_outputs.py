@@ -9,7 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from rectifact.cli.embed_fill import Filling
-from rectifact.cli.embed_values import differ_much, ranking_in_units, remedy_of_units, without_columns
+from rectifact.cli.embed_values import differ_much, ranking_in_units, remedy_of_large, remedy_of_units, without_columns
 from rectifact.cli.how_many import Found
 from rectifact.cli.tables import retitled
 from rectifact.cli.terminal import progress, say
@@ -147,13 +147,13 @@ def _about_data(matrix: Any, spreads: Any, values: str, model: Any) -> list[str]
         return [f"{stray} Check whether they are mistakes: they decide much of the result."]
     column, share = unit_column(matrix.X)
     if not share and (found := large_values(matrix.X)):
-        return [f"{found} Use --values log, or --values binary to count only what is present."]
+        return [f"{found} {remedy_of_large(values)}".strip()]
     column, share = (column, share) if share else largest_column(matrix.X)
     name = str(numbered(matrix.columns, matrix.X.shape[1])[column])
     what = f"The column {name!r} holds {share:.0%} of the squares of the data, and decides the result."
-    remedy = "Use --values log, or --values binary to count only what is present."
-    remedy = remedy if sp.issparse(matrix.X) else remedy_of_units(matrix, column, quoted(name), spreads)
-    return [f"{what} {remedy}"] if share else []
+    dense = not sp.issparse(matrix.X)
+    remedy = remedy_of_units(matrix, column, quoted(name), spreads) if dense else remedy_of_large(values)
+    return [f"{what} {remedy}".strip()] if share else []
 
 
 def _as_in_the_file(matrix: Any, spreads: Any, values: str) -> Any:
@@ -190,7 +190,7 @@ def _unknown(matrix: Any, model: Any) -> list[str]:
     return [f"{such} {said}"] if len(empty) else []
 
 
-def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
+def joined_verdict(chosen: Found, matrix: Any, values: str, *, structure: bool) -> Found:
     """The choice, with large values named where it found nothing and they may be why, and with rare kinds."""
     selection, X = chosen.selection, matrix.X
     more = selection is not None and 1 < selection.best < min(X.shape[0] // 2, X.shape[1] - 1) - 3
@@ -201,7 +201,7 @@ def joined_verdict(chosen: Found, matrix: Any, *, structure: bool) -> Found:
     if selection is None or not selection.reason.startswith(NOTHING):
         return chosen
     column, share = (0, 0.0) if sp.issparse(X) else unit_column(X)
-    if not share and not large_values(X):
+    if not share and (values != "raw" or not large_values(X)):
         return chosen
     name = str(numbered(matrix.columns, X.shape[1])[column])
     why = f"The column {name!r} decides the score: use --scale standard"
