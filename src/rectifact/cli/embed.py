@@ -238,9 +238,7 @@ def embed(
         with fitting("embedding", model) as caught:
             found = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(found, matrix.X, stability=stability)
-        chosen = (
-            chosen if in_chunks else joined_verdict(chosen, matrix, values, structure=_shows_samples(places, report))
-        )
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix, values, structure=_maps(places, report))
         chosen.say_choice()
         model = with_scales_of(chosen.model, whole.X, spreads, getattr(whole, "shift", 0.0))
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
@@ -290,7 +288,7 @@ def _others(entries: Any, drop: str | None, scale: str) -> tuple[list[int], str,
     return about_other_columns(X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
 
 
-def _shows_samples(places: Places, report: Path | None) -> bool:
+def _maps(places: Places, report: Path | None) -> bool:
     """Whether somebody will look at which samples are alike, and not at predictions only."""
     return bool(places.similar or report or not (places.recommend or places.fill))
 
