@@ -192,6 +192,7 @@ OTHERS = {
         "means",
         "ranking",
         "scales",
+        "codes",
         "held_out",
         "choices",
         "neighbours",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rectifact.latent.scales import missing_codes
+from rectifact.latent.codes import column_codes, missing_codes
 
 
 def words(said):
@@ -104,3 +104,68 @@ def test_many_different_texts_are_not_missing_answers(run, tmp_path):
     table.to_csv(tmp_path / "x.csv", index=False)
     said = words(run("embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv", expect=2))
     assert "Leave it out with --drop kind" in said
+
+
+SPREAD = {
+    "age": lambda rng, n: rng.integers(18, 90, n),
+    "bmi": lambda rng, n: np.round(rng.normal(25, 4, n).clip(15, 45), 1),
+    "q": lambda rng, n: rng.integers(1, 6, n),
+    "income": lambda rng, n: np.round(rng.lognormal(7, 0.4, n)),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        *(("age", code) for code in (999, -9, -1)),
+        *(("bmi", code) for code in (99, -99)),
+        *(("q", code) for code in (99, 88, 9, -1)),
+        *(("income", code) for code in (99999, -9, -999)),
+    ],
+)
+def test_a_code_in_a_single_column_is_found(kind, code, seed):
+    rng = np.random.default_rng(seed)
+    column = SPREAD[kind](rng, 300).astype(float)
+    beside = rng.integers(0, 5, (300, 6)).astype(float)
+    assert column_codes(np.c_[beside, column]) == {}
+    column[rng.permutation(300)[:18]] = code
+    assert column_codes(np.c_[beside, column]) == {6: [float(code)]}
+
+
+def test_several_codes_of_a_column_are_found_beside_values_that_are_like_codes():
+    ages = np.r_[np.arange(18.0, 89), 88, [998] * 4, [999] * 5, [-9] * 6]
+    assert column_codes(ages[:, None]) == {0: [-9.0, 998.0, 999.0]}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng, shape: rng.poisson(rng.gamma(1, 3, shape[1]), shape),
+        lambda rng, shape: rng.negative_binomial(0.3, 0.02, shape),
+        lambda rng, shape: rng.zipf(1.6, shape),
+        lambda rng, shape: 10 * np.round(rng.lognormal(2, 1.2, shape)),
+        lambda rng, shape: rng.choice([9, 19, 29, 99, 199, 999], shape, p=[0.2, 0.2, 0.2, 0.2, 0.16, 0.04]),
+        lambda rng, shape: rng.choice([0, 1, 2, 6, 12, 24, 48, 96], shape),
+        lambda rng, shape: np.where(rng.random(shape) < 0.05, rng.poisson(90, shape), rng.poisson(1, shape)),
+        lambda rng, shape: rng.integers(-1, 4, shape),
+        lambda rng, shape: np.round(rng.normal(3, 5, shape)),
+    ],
+)
+def test_counts_amounts_prices_and_temperatures_have_no_codes_of_columns(draw, seed):
+    assert column_codes(draw(np.random.default_rng(seed), (400, 20)).astype(float)) == {}
+
+
+def test_codes_of_one_column_are_asked_about_together_with_those_of_many(run, tmp_path):
+    table, rng = coded([99])
+    table["age"] = np.where(rng.random(len(table)) < 0.1, 999, rng.integers(18, 90, len(table)))
+    table.to_csv(tmp_path / "x.csv", index=False)
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "--scale", "standard", "-o", tmp_path / "e.csv"
+    said = words(run(*common, expect=2))
+    assert f"999 is the value of {(table['age'] == 999).sum()} of 200 cells of 'age', far outside the others, " in said
+    assert said.count("99 is the value") == 2
+    assert "Add --missing-values=99,999 to read them as missing, or --missing-values=none if" in said
+    run(*common, "--missing-values=99,999", "--fill", tmp_path / "full.csv")
+    assert pd.read_csv(tmp_path / "full.csv")["age"].max() < 110
+    run(*common, "--missing-values=none")

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 
 from rectifact import NMD
+from rectifact.latent.codes import missing_codes
 from rectifact.latent.how_many import LatentTrial
-from rectifact.latent.scales import missing_codes, stray_values
+from rectifact.latent.scales import stray_values
 
 
 def words(said):
@@ -301,3 +302,73 @@ def test_a_longitude_does_not_hide_large_values_and_is_named_where_it_is_negativ
     counts_beside(lon=rng.uniform(-9, 15, 60)).to_csv(tmp_path / "X.csv", index=False)
     said = run("embed", tmp_path / "X.csv", "-k", 2, "-o", tmp_path / "o.npz", expect=2).err
     assert "Leave it out with --drop lon, unless it belongs there." in said
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("lowest", [0, 1])
+def test_amounts_among_grades_are_named_together_unless_columns_are_divided_by_their_spreads(
+    lowest, seed, run, tmp_path
+):
+    rng = np.random.default_rng(seed)
+    taste = rng.normal(size=(200, 1))
+    grades = np.clip(np.round(3 + taste + rng.normal(size=(200, 14))), lowest, 5)
+    table = pd.DataFrame(grades, columns=[f"q{j}" for j in range(14)]).mask(rng.random(grades.shape) < 0.1)
+    table["age"] = rng.integers(18, 90, 200)
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"
+    for more in (False, True):
+        if more:
+            table["income"] = np.round(rng.lognormal(10, 0.5, 200)) * (rng.random(200) < 0.8)
+        table.to_csv(tmp_path / "x.csv", index=False)
+        what = "'age', 'income' are" if more else "'age' is"
+        others = f"{what} not of the kind of the other 14 columns, which hold whole numbers from {lowest} to 5."
+        assert others in words(run(*common))
+        assert "not of the kind" not in words(run(*common, "--scale", "standard"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_popular_column_is_of_the_kind_of_counts_beside_an_age(seed, run, tmp_path):
+    rng = np.random.default_rng(seed)
+    sold = rng.poisson(rng.gamma(0.5, 2, (200, 1)) * rng.gamma(0.5, 1, 14))
+    table = pd.DataFrame(sold, columns=[f"good {j}" for j in range(14)])
+    table = table.assign(popular=rng.poisson(90, 200), age=rng.integers(18, 90, 200))
+    table["popular"] *= rng.random(200) < 0.9
+    table.to_csv(tmp_path / "x.csv", index=False)
+    said = words(run("embed", tmp_path / "x.csv", "-k", 2, "-o", tmp_path / "e.csv"))
+    assert "'age' is not of the kind of the other 15 columns" in said
+
+
+def test_options_in_use_are_not_advised(run, tmp_path):
+    rng = np.random.default_rng(0)
+    sold = rng.poisson(0.4, (200, 20))
+    sold[:, 3] = np.round(rng.lognormal(5, 2, 200)) + 20
+    rows, columns = np.nonzero(sold)
+    table = pd.DataFrame({"user": rows, "item": columns, "count": sold[rows, columns]})
+    table.assign(user="u" + table["user"].astype(str), item="i" + table["item"].astype(str)).to_csv(
+        tmp_path / "x.csv", index=False
+    )
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--link", "relu", "-o", tmp_path / "e.csv"
+    assert "Use --values log, or --values binary to count only what is present." in words(run(*common))
+    said = words(run(*common, "--values", "log"))
+    assert "of the squares of the data, and decides the result. Use --values binary to count only" in said
+    assert "--values" not in words(run(*common, "--values", "binary"))
+
+
+@pytest.mark.parametrize("kind", ["triples", "grades", "yes and no"])
+def test_a_0_that_may_say_that_there_is_no_answer_is_named_with_the_option_that_reads_it_so(kind, run, tmp_path):
+    rng = np.random.default_rng(0)
+    grades = np.clip(np.round(3 + rng.normal(size=(120, 1)) + rng.normal(size=(120, 8))), 1, 5)
+    grades[rng.random(grades.shape) < 0.15] = 0
+    table = pd.DataFrame(grades, columns=[*"abcdefgh"]).mask(rng.random(grades.shape) < 0.1)
+    if kind == "yes and no":
+        table["car"] = rng.integers(0, 2, 120)
+    if kind == "triples":
+        table.insert(0, "user", [f"u{i}" for i in range(120)])
+        table = table.melt("user", var_name="item", value_name="rating").dropna()
+    table.to_csv(tmp_path / "x.csv", index=False)
+    common = "embed", tmp_path / "x.csv", "-k", 2, "--missing", "-o", tmp_path / "e.csv"
+    said = words(run(*common))
+    assert "0 is read as an answer on a scale" in said
+    assert ("If 0 stands for no answer, add --missing-values=0." in said) == (kind != "yes and no")
+    said = words(run(*common, "--missing-values=0"))
+    assert "cells with 0 read as missing." in said
+    assert "is added for the fit" not in said

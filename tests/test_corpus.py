@@ -291,7 +291,7 @@ CASES: dict[str, Case] = {
     "bought again.csv": refused(
         "Kunde;Ware;Menge;Kauf\n" + "".join(f"k{i % 6};w{i % 4};{1 + i % 3};2024-0{1 + i % 9}-01\n" for i in range(20)),
         "embed",
-        "--triples Kunde,Ware,Menge --repeats sum, or --triples Kunde,Ware to count pairs.",
+        "--triples Kunde,Ware,Menge, or --triples Kunde,Ware to count pairs.",
     ),
     "with kinds.csv": refused(
         "Kunde,Artikel,Gruppe,Sterne\n"

@@ -62,6 +62,18 @@ def test_returns_that_sales_outweigh_are_told(read):
     X, said = read(SALES[SALES["user"] != "bob"])
     assert X.loc["ann", "tea"] == 3
     assert "added up where a pair is repeated, 1 row with a negative 'quantity' among them" in said
+    assert "(--returns drop leaves it out)" in said
+    assert "(" not in read(SALES[SALES["user"] != "bob"], returns="drop")[1]
+
+
+@pytest.mark.parametrize("name", ["quantity", "Menge", "Anzahl", "quantité", "cantidad"])
+@pytest.mark.parametrize("purpose", ["embed", "parts"])
+def test_counts_are_added_up_in_other_languages_too_and_returns_told_by_every_command(name, purpose, tmp_path):
+    table = SALES[SALES["user"] != "bob"].rename(columns={"quantity": name})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    found = read_input(tmp_path / "t.csv", purpose, Request(Options()))
+    assert f"added up where a pair is repeated, 1 row with a negative {name!r} among them" in found.said
+    assert ("--returns drop" in found.said) == (purpose == "embed")
 
 
 def test_options_for_triples_are_refused_elsewhere(read):

@@ -8,13 +8,11 @@ import typer
 
 from rectifact.cli import options, reading
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
+from rectifact.cli.embed_checks import check_codes, check_entries, check_for_chunks
 from rectifact.cli.embed_fill import Filling, check_fill, write_filled
 from rectifact.cli.embed_groups import groups_by, write_coordinates
 from rectifact.cli.embed_outputs import (
     Judgement,
-    check_codes,
-    check_entries,
-    check_for_chunks,
     compared_with_means,
     joined_verdict,
     judge,
@@ -240,9 +238,9 @@ def embed(
         with fitting("embedding", model) as caught:
             found = fit_chosen(model, matrix.X, how_many)
         chosen = with_trust(found, matrix.X, stability=stability)
-        chosen = chosen if in_chunks else joined_verdict(chosen, matrix, structure=_shows_samples(places, report))
+        chosen = chosen if in_chunks else joined_verdict(chosen, matrix, values, structure=_maps(places, report))
         chosen.say_choice()
-        model = with_scales_of(chosen.model, whole.X, spreads)
+        model = with_scales_of(chosen.model, whole.X, spreads, getattr(whole, "shift", 0.0))
         samples, features = numbered(matrix.rows, n_samples), numbered(matrix.columns, n_features)
         n_values = write_coordinates(chosen, matrix, out, (samples, features), own=places.own or in_chunks)
         _write_tables(model, matrix, places, (samples, features))
@@ -251,7 +249,7 @@ def embed(
         sure = {} if fill is None else write_filled(filling, model, compared, fill)
     say_warnings(caught, "embed")
     about = (model, matrix, values, recommend, compared, spreads)
-    judged = Judgement([], {}, {}) if in_chunks else judge(*about, _others(entries, drop), fill=fill is not None)
+    judged = Judgement([], {}, {}) if in_chunks else judge(*about, _others(entries, drop, scale), fill=fill is not None)
     say(
         f"{count(n_samples, 'sample')}, {count(n_features, 'feature')}, link {model.resolved_['link']}: "
         f"{count(model.n_components, 'dimension')}, {how_it_ended(model, 'sweep')}."
@@ -282,12 +280,15 @@ def _write_tables(model: Any, matrix: Any, places: Places, names: tuple[Any, Any
         write_table(neighbours(model, matrix, axis, places.similar, samples, features), path)
 
 
-def _others(entries: Any, drop: str | None) -> tuple[list[int], str, str]:
-    """Columns of another kind than the counts of most."""
-    return about_other_columns(entries.X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
+def _others(entries: Any, drop: str | None, scale: str) -> tuple[list[int], str, str]:
+    """Columns of another kind than the counts of most; divided by their spreads, they may be of any."""
+    if scale != "none":
+        return [], "", ""
+    X = np.round(entries.X - entries.shift, 10) if entries.shift else entries.X
+    return about_other_columns(X, numbered(entries.columns, entries.X.shape[1]), reading.names_in(drop))
 
 
-def _shows_samples(places: Places, report: Path | None) -> bool:
+def _maps(places: Places, report: Path | None) -> bool:
     """Whether somebody will look at which samples are alike, and not at predictions only."""
     return bool(places.similar or report or not (places.recommend or places.fill))
 

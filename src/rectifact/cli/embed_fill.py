@@ -66,7 +66,9 @@ class Filling:
         full = full if self.spreads is None else full * self.spreads[columns]
         full = np.expm1(full) if self.values == "log" else full
         full = full if self.spreads is None and self.values != "log" else _as_written(full)
-        return np.round(full - self.matrix.shift, 10) if self.matrix.shift else full  # -9.82, not -9.819999999999999
+        if not self.matrix.shift:
+            return full
+        return np.round(full - self.matrix.shift, 10) + 0.0  # -9.82, not -9.819999999999999, and 0 without a sign
 
 
 def _as_written(values: Any) -> Any:

@@ -31,7 +31,7 @@ def above_zero(matrix: NamedMatrix, values: str = "raw") -> NamedMatrix:
         shift = max(1.0, ABOVE * top)
         say(
             f"With --missing, 0 is read as an answer on a scale, as others are, up to {top:g}; {shift:g} is added for "
-            "the fit, and what is written is in the units of the file."
+            f"the fit, and what is written is in the units of the file.{_unrated(matrix)}"
         )
         return by(matrix, shift)
     if low >= 0 or (X < 0).sum() < STRAY * (~np.isnan(X)).sum() or stray_values(X):
@@ -42,6 +42,13 @@ def above_zero(matrix: NamedMatrix, values: str = "raw") -> NamedMatrix:
         "the fit, and what is written is in the units of the file. For returned goods, use --returns."
     )
     return by(matrix, shift)
+
+
+def _unrated(matrix: NamedMatrix) -> str:
+    """What to do if 0 says that there is no answer; beside columns of 0 and 1 alone, it is an answer such as no."""
+    if not matrix.triples and (np.fmax.reduce(np.asarray(matrix.X, dtype=float), axis=0) <= 1).any():
+        return ""
+    return " If 0 stands for no answer, add --missing-values=0."
 
 
 def by(matrix: NamedMatrix, shift: float) -> NamedMatrix:
@@ -100,6 +107,12 @@ def without_columns(matrix: Any, spreads: Any, found: list[int]) -> tuple[Any, A
     kept = np.delete(np.arange(matrix.X.shape[1]), found)
     names = numbered(matrix.columns, matrix.X.shape[1])[kept]
     return replace(matrix, X=matrix.X[:, kept], columns=names), None if spreads is None else spreads[kept]
+
+
+def remedy_of_large(values: str) -> str:
+    """What to do about large values, beyond what ``--values`` does already."""
+    said = {"raw": "Use --values log, or --values binary to count only what is present."}
+    return said.get(values, "Use --values binary to count only what is present." if values == "log" else "")
 
 
 def remedy_of_units(matrix: Any, column: int, name: str, spreads: Any) -> str:

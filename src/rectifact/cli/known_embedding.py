@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from rectifact.cli.embed_checks import check_codes, check_negative, without_codes
 from rectifact.cli.embed_fill import Filling, write_filled
 from rectifact.cli.embed_outputs import (
-    check_codes,
-    check_negative,
     compared_with_means,
     listed,
     nothing_known,
     suggested,
-    without_codes,
     worse_columns,
 )
 from rectifact.cli.embed_values import as_values, by, divided

@@ -11,7 +11,7 @@ import typer
 from rectifact.cli import options, reading, word_options
 from rectifact.cli import part_options as own
 from rectifact.cli.dask_options import check_matrix_source, cluster_of
-from rectifact.cli.embed_outputs import check_gaps
+from rectifact.cli.embed_checks import check_gaps
 from rectifact.cli.how_many import Found, check_numbers, first_of, fit_chosen, with_trust
 from rectifact.cli.known_parts import USED, apply_saved
 from rectifact.cli.outcome import Outcome, check_image_shape, fitting, how_it_ended

@@ -15,6 +15,10 @@ LEAST_ROWS, LEAST_COLUMNS, MOST = 10, 5, 0.2
 OFTEN = 0.1
 """Share of a column from which on negative numbers are measured, and not returns or codes of missing answers."""
 
+GRADES, COMMON, BEYOND = 11, 0.05, 10.0
+"""Different values that grades have at most; share of a column that has the highest of them, which is rare in counts;
+and how many times the usual highest grade amounts beside grades exceed."""
+
 CLEAR = 3.0
 """Standard errors of a correlation by chance from which on a column rises with the others."""
 
@@ -24,7 +28,7 @@ def other_columns(X: Any, names: Sequence[Any]) -> list[int]:
 
     A column is named if it is never 0 and mostly fractions other than halves, if it is often negative, if it is never 0
     and called as an age or a place is, if all of it is above all values of the others and does not rise with their sum,
-    as counts do, and if it is their sum in each row.
+    as counts do, and if it is their sum in each row. Beside such a column, amounts among grades are named too.
 
     Examples
     --------
@@ -46,6 +50,7 @@ def other_columns(X: Any, names: Sequence[Any]) -> list[int]:
     beside = np.array([word(str(name)) in WORDS["beside_counts"] for name in names])
     other = ((fractions > 0.5) & never_0) | ((X < 0).sum(axis=0) >= OFTEN * n_known) | (beside & never_0)
     other |= _above(X, ~other) | _sums(X, ~other)
+    other |= other.any() & _beside_grades(X, whole & ~other)
     same = whole & ~other
     usual = other.any() and same.sum() >= LEAST_COLUMNS and other.sum() <= MOST * len(other)
     return np.flatnonzero(other).tolist() if usual and (same | other).all() else []
@@ -61,7 +66,7 @@ def about_other_columns(X: Any, names: Sequence[Any], dropped: Sequence[str] = (
     one = len(such) == 1
     what = (
         f"{', '.join(map(repr, such))} {'is' if one else 'are'} not of the kind of the other {others.shape[1]} "
-        f"columns, which hold whole numbers from {np.nanmin(others):g} to {np.nanmax(others):g}."
+        f"columns, which hold whole numbers from {np.nanmin(others) + 0.0:g} to {np.nanmax(others):g}."
     )
     unless = f"unless {'it belongs' if one else 'they belong'} there."
     return found, what, f"Leave {'it' if one else 'them'} out with --drop {listing([*dropped, *such])}, {unless}"
@@ -79,6 +84,16 @@ def _above(X: NDArray[np.float64], usual: NDArray[np.bool_]) -> NDArray[np.bool_
         constant = np.ptp(own) == 0 or np.ptp(rest) == 0
         above[first] = constant or np.corrcoef(own, rest)[0, 1] < CLEAR / len(X) ** 0.5
     return above
+
+
+def _beside_grades(X: NDArray[np.float64], usual: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Columns of amounts, such as an income, where most of the usual columns are grades."""
+    highs = np.fmax.reduce(np.where(usual, X, np.nan), axis=0)
+    at_top = (highs == X).sum(axis=0) >= COMMON * (~np.isnan(X)).sum(axis=0)
+    grades = usual & at_top & (highs > 2) & (highs < GRADES)
+    if 2 * grades.sum() <= usual.sum():
+        return np.zeros(len(usual), dtype=bool)
+    return np.asarray(usual & (highs > BEYOND * np.median(highs[grades])))
 
 
 def _sums(X: NDArray[np.float64], usual: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -43,13 +43,16 @@ def _settled(view: View, plan: Plan, table: pd.DataFrame) -> Settled:
     """Triples whose values are as ``--returns`` and ``--repeats`` say."""
     if view.options.returns is not None:
         return (_without_returns if view.options.returns == "drop" else _net)(view, plan, table)
-    n_negative = int((table[2] < 0).sum()) if view.purpose == "embed" else 0
-    if n_negative and _asks(view, plan):  # one question less: --returns net adds up
+    n_negative, refused = int((table[2] < 0).sum()), view.purpose == "embed"
+    if refused and n_negative and _asks(view, plan):  # one question less: --returns net adds up
         raise _negative(view, plan, n_negative)
     done = _one_for_each(view, plan, table)
-    if n_negative and (done.table[2] < 0).any():
+    if refused and n_negative and (done.table[2] < 0).any():
         raise _negative(view, plan, n_negative)
-    return done._replace(said=(*done.said, f"{_rows(n_negative, plan)} among them")) if n_negative else done
+    if not n_negative or not done.said:
+        return done
+    drop = f" (--returns drop leaves {'it' if n_negative == 1 else 'them'} out)" * (view.purpose == "embed")
+    return done._replace(said=(*done.said, f"{_rows(n_negative, plan)} among them{drop}"))
 
 
 def negatives_set_to_0(path: Path, returns: str | None, stored: tuple[NamedMatrix, str]) -> tuple[NamedMatrix, str]:

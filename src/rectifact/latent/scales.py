@@ -21,9 +21,6 @@ SPREADS, MOST_BEYOND = 2.0, 0.9
 """Standard deviations of a column by which a filled amount may exceed what is known of it; and which quantile, over its
 columns, of how far a row exceeds all others counts for those where it is not known."""
 
-CODES = (-999, -99, -98, -97, -9, -8, -7, -2, -1, 9, 66, 77, 88, 97, 98, 99, 666, 777, 888, 997, 998, 999, 9999)
-"""Values by which surveys say that an answer is missing."""
-
 STRAY, USUAL = 0.01, 0.05
 """Share of the values that may be far outside a scale, and of those of new rows that may be beyond the known ones."""
 
@@ -64,7 +61,7 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
     """
     ranges, everything = np.tile([[0.0], [np.inf]], (1, X.shape[1])), Counter[float]()
     in_common = np.zeros(X.shape[1], dtype=bool)
-    for j, column in enumerate(_known_columns(X)):
+    for j, column in enumerate(known_columns(X)):
         values, counts = np.unique(column, return_counts=True)
         if len(values) > GRADES:  # an age among answers from 1 to 5
             continue
@@ -79,11 +76,11 @@ def ranges_of(X: Any) -> NDArray[np.float64]:
     return ranges
 
 
-def with_scales_of(model: Any, X: Any, spreads: Any) -> Any:
+def with_scales_of(model: Any, X: Any, spreads: Any, shift: float = 0.0) -> Any:
     """The model, with the closed scales of X as they are once its columns are divided by these spreads.
 
     Columns of one scale, such as 1 to 5, have no values in common once each is divided by a spread of its own, so a fit
-    to the columns that were divided does not find them.
+    to the columns that were divided does not find them. Amounts that are never negative begin at ``shift``.
 
     Parameters
     ----------
@@ -92,10 +89,16 @@ def with_scales_of(model: Any, X: Any, spreads: Any) -> Any:
     X : array
         With NaN for what is missing.
     spreads : array or None
-        None where nothing was divided, and the model stays as it is.
+        None where nothing was divided.
+    shift : float
+        What was added to each value, before any was divided.
     """
-    if spreads is not None and hasattr(model, "_ranges"):
-        model._ranges = ranges_of(np.asarray(X, dtype=np.float64)) / spreads
+    if (spreads is not None or shift) and hasattr(model, "_ranges"):
+        X = np.asarray(X, dtype=np.float64)
+        low, high = ranges_of(X)
+        begins = np.isinf(high) & ~(np.fmin.reduce(X, axis=0) < shift)
+        low[begins] = shift
+        model._ranges = np.array([low, high]) / (1.0 if spreads is None else spreads)
     return model
 
 
@@ -118,7 +121,7 @@ def scale_with_zero(X: Any) -> float:
     (5.0, 0.0, 0.0)
     """
     zeros, n_known, only_binary = [], 0, True
-    for column in _known_columns(X):
+    for column in known_columns(X):
         zeros.append(int((column == 0).sum()))
         n_known += len(column)
         only_binary &= bool(((column == 0) | (column == 1)).all())
@@ -129,7 +132,7 @@ def scale_with_zero(X: Any) -> float:
     return float(high[closed].max()) if closed[np.array(zeros) > 0].all() else 0.0
 
 
-def _known_columns(X: Any) -> Iterator[NDArray[np.float64]]:
+def known_columns(X: Any) -> Iterator[NDArray[np.float64]]:
     """The known values of each column, zeros of a sparse array included."""
     if not sp.issparse(X):
         yield from (column[~np.isnan(column)] for column in np.asarray(X, dtype=np.float64).T)
@@ -151,7 +154,7 @@ def tops_of(X: Any) -> NDArray[np.float64]:
         With NaN for what is missing.
     """
     tops, few = np.zeros((3, X.shape[1])), np.zeros(X.shape[1], dtype=bool)
-    for j, column in enumerate(_known_columns(X)):
+    for j, column in enumerate(known_columns(X)):
         few[j] = len(column) < FEW
         if len(column):
             size = np.abs(column).max() or 1.0  # the squares of the largest numbers are infinite
@@ -201,18 +204,10 @@ def n_clipped(known: NDArray[np.float64], full: NDArray[np.float64], ranges: NDA
     return int((np.isnan(known) & at_end).sum())
 
 
-def _counted(X: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def counted(X: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """The different known values, the lowest first, and how often each occurs; of a sparse array, those stored."""
     values = np.asarray(X.data if sp.issparse(X) else X, dtype=np.float64)
     return np.unique(values[~np.isnan(values)], return_counts=True)
-
-
-def _n_columns_with(X: Any, values: list[float]) -> int:
-    """How many columns have one of these values."""
-    if sp.issparse(X):
-        entries = sp.coo_array(X)
-        return len(np.unique(entries.coords[1][np.isin(entries.data, values)]))
-    return int(np.isin(np.asarray(X, dtype=np.float64), values).any(axis=0).sum())
 
 
 def stray_values(X: Any) -> str:
@@ -226,7 +221,7 @@ def stray_values(X: Any) -> str:
     >>> stray_values(np.r_[np.tile([1.0, 2.0, 3.0, 4.0, 5.0], 50), 55.0])
     '1 of 251 known values, 55, lies far outside the scale of the others, 1 to 5.'
     """
-    found, counts = _counted(X)
+    found, counts = counted(X)
     common = found[counts >= OFTEN * counts.sum()]
     if len(found) > 2 * GRADES or len(common) < 2:
         return ""
@@ -241,69 +236,9 @@ def stray_values(X: Any) -> str:
     return f"{n:,} of {total:,} known values, {shown}, {lie} far outside the scale of the others, {low:g} to {high:g}."
 
 
-def missing_codes(X: Any) -> tuple[str, list[float]]:
-    """A sentence and the values such as 99 or -1 that seem to say that an answer is missing; or nothing.
-
-    They occur often and in several columns, far outside the few whole numbers that all other values are. Columns with
-    many different values, such as an age or a number of the row, do not count. X is as in :func:`stray_values`.
-
-    Examples
-    --------
-    >>> answers = np.tile([1.0, 2.0, 3.0, 4.0, 5.0, 99.0, 3.0, 2.0], (20, 1))
-    >>> said, codes = missing_codes(np.hstack([answers, answers]))
-    >>> said
-    '99 is the value of 40 of 320 cells, far outside the others, 1 to 5: it seems to stand for missing answers.'
-    """
-    X, more = _with_few_values(X)
-    found, counts = _counted(X)
-    if np.sum(found < 0) > 1 and found[0] == -found[-1]:  # a scale such as -2 to 2
-        return "", []
-    is_code = _codes_after_a_gap(found) | _codes_far_out(found)
-    plain, codes = found[~is_code], found[is_code].tolist()
-    n, total = int(counts[is_code].sum()), int(counts.sum())
-    if not codes or n < max(EACH, STRAY * total) or _n_columns_with(X, codes) < 2:
-        return "", []
-    named = " and ".join(f"{code:g}" for code in codes)
-    what = f"{named} is the value" if len(codes) == 1 else f"{named} are the values"
-    seems = "it seems" if len(codes) == 1 else "they seem"
-    where = f"far outside the others, {plain[0]:g} to {plain[-1]:g}"
-    return f"{what} of {n:,} of {total:,} cells{more}, {where}: {seems} to stand for missing answers.", codes
-
-
-def _codes_far_out(found: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of different values, the lowest first, are usual codes far outside a few whole numbers from 0 on."""
-    is_code = np.isin(found, CODES)
-    for _ in range(2):  # what is far outside depends on which values are codes
-        plain = found[~is_code]
-        if not is_code.any() or not 2 <= len(plain) <= GRADES or (plain != np.round(plain)).any() or plain[0] < 0:
-            return np.zeros(len(found), dtype=bool)
-        far = max(2 * np.diff(plain).max(), 0.75 * (plain[-1] - plain[0]))
-        is_code &= (found < 0) | (found > plain[-1] + far)
-    return is_code
-
-
-def _codes_after_a_gap(found: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which of these are 8 and 9, or 7 to 9, beside grades that end at least three below, as 1 to 5."""
-    for first in (7.0, 8.0):
-        plain = found[found < first]
-        if len(plain) < 3 or found[-1] != 9 or not np.array_equal(found[found >= first], np.arange(first, 10)):
-            continue
-        if plain[0] in (0, 1) and plain[-1] <= first - 3 and (np.diff(plain) == 1).all():
-            return np.asarray(found >= first)
-    return np.zeros(len(found), dtype=bool)
-
-
-def _with_few_values(X: Any) -> tuple[Any, str]:
-    """The columns of X with few different values, and how to say so; of a sparse array, all that is stored."""
-    if sp.issparse(X) or np.ndim(X) < 2:
-        return X, ""
-    few = np.array([len(np.unique(column)) <= GRADES + len(CODES) for column in _known_columns(X)])
-    return (X, "") if few.all() else (np.asarray(X)[:, few], " of columns with few different values")
-
-
 def outside(new: NDArray[np.float64], X: Any) -> NDArray[np.bool_]:
     """Which values of new rows are above or below all known ones of the column; of all columns, where those are few."""
-    known = [column if len(column) else np.array([np.nan]) for column in _known_columns(X)]
+    known = [column if len(column) else np.array([np.nan]) for column in known_columns(X)]
     low, high = (np.array([end(column) for column in known]) for end in (np.min, np.max))
     few = np.array([len(column) < FEW for column in known])
     low, high = np.where(few, np.nanmin(low), low), np.where(few, np.nanmax(high), high)

@@ -131,7 +131,9 @@ def _large(saved: SavedModel, X: Any) -> tuple[str, str, str, str] | None:
     if stray := stray_values(X):
         return "warning", "values outside the scale", stray, "Check whether they are mistakes."
     if not unit_column(X)[1] and (large := large_values(X)):
-        remedy = "Use --values log, or --values binary to count only what is present; in Python, np.log1p(X) or X > 0."
+        log = (saved.notes or {}).get("values") == "log"
+        first, python = ("", "X > 0") if log else ("--values log, or ", "np.log1p(X) or X > 0")
+        remedy = f"Use {first}--values binary to count only what is present; in Python, {python}."
         return "warning", "a few large values", large, remedy
     column, share = largest_column(X)
     what = f"{feature_names(saved)[column]} holds {share:.0%} of the squares of the data, and decides the result."
