@@ -20,6 +20,7 @@ from rectifact.cli.tables import check_table_name, named_as_read, say_columns, w
 from rectifact.cli.terminal import QUIET, STDOUT, level, progress, say, show_plain
 from rectifact.core.errors import InputError, count
 from rectifact.core.findings import Finding, findings_table
+from rectifact.core.threads import one_blas_thread
 from rectifact.crowd import DawidSkene
 from rectifact.crowd.data.names import no_answers, split_names
 from rectifact.crowd.data.verdicts import read_verdicts
@@ -122,7 +123,8 @@ def evaluate(
     order = None if classes is None else split_names(classes)
     measuring: dict[str, Any] = {"ordinal": ordinal, "classes": order, "epsilon": epsilon, "confidence": confidence}
     bar = progress("evaluating", DawidSkene().max_iter)
-    with bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
+    few_threads = one_blas_thread()  # tables of answers make many small products
+    with few_threads, bar as callback, warnings.catch_warnings(record=True, action="always") as caught:
         data = without_columns(chosen_sheet(answers, sheet), split_names(drop or ""), wide)
         verdicts = read_verdicts(data, humans, people=people, gold=gold, by=by, text=text_column, **reading)
         found = evaluation_of(
