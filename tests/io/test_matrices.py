@@ -410,7 +410,9 @@ def test_an_archive_cut_short(tmp_path):
         read_matrix(tmp_path / "x.npz")
 
 
-@pytest.mark.parametrize(("save", "sentence"), [(np.savez, "it is damaged"), (np.savez_compressed, "decompressing data")])
+@pytest.mark.parametrize(
+    ("save", "sentence"), [(np.savez, "it is damaged"), (np.savez_compressed, "decompressing data")]
+)
 def test_an_archive_with_a_wrong_byte(tmp_path, save, sentence):
     path = tmp_path / "x.npz"
     save(path, X=X)
