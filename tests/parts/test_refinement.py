@@ -313,3 +313,9 @@ def test_parts_that_were_given_are_refined_in_their_order(refine):
     assert model.resolved_["refine"] == (refine if refine != "auto" else "poisson")
     units = [H / np.linalg.norm(H, axis=1, keepdims=True) for H in (np.asarray(model.components_), data.components)]
     assert (units[0] * units[1]).sum(axis=1).min() > 0.9
+
+
+def test_a_fit_to_nothing_leaves_nothing():
+    found = nonnegative_fit(np.zeros((3, 4)), np.zeros((3, 2)), np.ones((2, 4)), monitor=Monitor(5, tol=0))
+    assert found.loss == 0
+    assert not found.W.any()

@@ -93,7 +93,7 @@ def nonnegative_fit(
         parts = hals_sweep(xp.asarray(H.T, copy=True), WtW, WtX.T)
         H = parts.T
         rest = squared + gaps - 2 * xp.sum(WtX * H) + xp.sum(WtW * (H @ H.T))
-        loss = max(float(rest), 0.0) / float(squared)
+        loss = max(float(rest), 0.0) / (float(squared) or 1.0)  # a half of few samples may hold nothing
         best.see(Refined(W, H, loss))
         monitor.record(lambda: loss, converged=best.behind)
     return best.found
